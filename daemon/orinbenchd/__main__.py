@@ -1,0 +1,5 @@
+"""Runs the daemon: python -m orinbenchd."""
+
+from orinbenchd.cli import main
+
+main()

@@ -1,0 +1,186 @@
+"""Files addressed by digest: written once, verified, then read-only.
+
+artifacts/ab/<64 hex digits>     complete
+uploads/<64 hex digits>.part     begun; an upload may go on where it stopped
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from orinbench_profiles import is_digest
+
+from orinbenchd.errors import InvalidArgument, NotFound, ResourceExhausted, invalid_field
+
+MAX_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class StoredArtifact:
+    """A complete artifact: its digest, size in bytes, and time of arrival in nanoseconds since the epoch."""
+
+    digest: str
+    size: int
+    created_ns: int
+
+
+class ArtifactStore:
+    """The artifacts below one folder."""
+
+    def __init__(self, data_dir: Path, max_bytes: int, reserve_bytes: int) -> None:
+        self.folder = data_dir / "artifacts"
+        self._uploads = data_dir / "uploads"
+        self._max_bytes = max_bytes
+        self._reserve_bytes = reserve_bytes
+        self._locks: dict[str, asyncio.Lock] = {}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._uploads.mkdir(parents=True, exist_ok=True)
+
+    def path(self, digest: str) -> Path:
+        """Return where an artifact is or would be. Raises InvalidArgument for anything but a digest."""
+        if not is_digest(digest):
+            raise invalid_field("digest", f"{digest[:80]!r} is not 'sha256:' and 64 hex digits")
+        name = digest.removeprefix("sha256:")
+        return self.folder / name[:2] / name
+
+    def has(self, digest: str) -> bool:
+        """Tell whether a complete artifact is there."""
+        return self.path(digest).is_file()
+
+    def read(self, digest: str) -> bytes:
+        """Return the bytes of a small artifact. Raises NotFound."""
+        try:
+            return self.path(digest).read_bytes()
+        except FileNotFoundError:
+            raise _not_found(digest) from None
+
+    def received(self, digest: str) -> int:
+        """Return how many bytes of a begun upload are kept."""
+        try:
+            return self._part(digest).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def list(self) -> list[StoredArtifact]:
+        """Return all complete artifacts, newest first."""
+        found = []
+        for path in self.folder.glob("??/*"):
+            state = path.stat()
+            found.append(StoredArtifact("sha256:" + path.name, state.st_size, state.st_mtime_ns))
+        return sorted(found, key=lambda artifact: (-artifact.created_ns, artifact.digest))
+
+    def delete(self, digest: str) -> None:
+        """Remove an artifact. Raises NotFound."""
+        try:
+            self.path(digest).unlink()
+        except FileNotFoundError:
+            raise _not_found(digest) from None
+
+    async def put(self, digest: str, size: int, offset: int, chunks: AsyncIterator[bytes]) -> StoredArtifact:
+        """Store an artifact from its chunks, beginning at `offset` of it.
+
+        Raises InvalidArgument when the bytes are not what digest and size say (the upload is then discarded) and
+        ResourceExhausted when it is too large for the limit or the disk. A broken link keeps what has arrived.
+        """
+        self.path(digest)
+        if size < 0:
+            raise invalid_field("size_bytes", f"{size} is negative")
+        self._check_room(size, digest)
+        lock = self._locks.setdefault(digest, asyncio.Lock())
+        async with lock:
+            if not self.has(digest):
+                await self._receive(digest, size, offset, chunks)
+        if not lock.locked():
+            self._locks.pop(digest, None)
+        state = self.path(digest).stat()
+        return StoredArtifact(digest, state.st_size, state.st_mtime_ns)
+
+    async def _receive(self, digest: str, size: int, offset: int, chunks: AsyncIterator[bytes]) -> None:
+        part = self._part(digest)
+        kept = self.received(digest)
+        if offset not in (0, kept):
+            raise invalid_field("offset", f"{offset}, but {kept} bytes are kept: begin there or at 0")
+        with part.open("r+b" if offset else "wb") as file:
+            state = await asyncio.to_thread(_hash_start, file, offset)
+            got = offset
+            async for chunk in chunks:
+                got += len(chunk)
+                if got > size or len(chunk) > MAX_CHUNK:
+                    break
+                state.update(chunk)
+                await asyncio.to_thread(file.write, chunk)
+            if got < size:
+                raise InvalidArgument(
+                    "FIELD_INVALID", f"size_bytes: {size} were announced, {got} came", field="size_bytes"
+                )
+            file.flush()
+            await asyncio.to_thread(os.fsync, file.fileno())
+        found = "sha256:" + state.hexdigest()
+        if got > size or found != digest:
+            part.unlink()
+            raise InvalidArgument(
+                "DIGEST_MISMATCH",
+                f"the {got} bytes sent have digest {found}, not {digest}: the file changed or was damaged",
+                digest=digest,
+                found=found,
+            )
+        await asyncio.to_thread(self._publish, part, digest)
+
+    def _publish(self, part: Path, digest: str) -> None:
+        path = self.path(digest)
+        path.parent.mkdir(exist_ok=True)
+        part.chmod(0o444)
+        part.rename(path)
+        for folder in (path.parent, self.folder):
+            fd = os.open(folder, os.O_RDONLY)
+            os.fsync(fd)
+            os.close(fd)
+
+    def _part(self, digest: str) -> Path:
+        return self._uploads / (self.path(digest).name + ".part")
+
+    def _check_room(self, size: int, digest: str) -> None:
+        if size > self._max_bytes:
+            raise ResourceExhausted(
+                "TOO_LARGE",
+                f"an artifact may have {self._max_bytes} bytes, not {size}",
+                limit=self._max_bytes,
+                found=size,
+            )
+        free = free_bytes(self.folder)
+        needed = size - self.received(digest) + self._reserve_bytes
+        if free < needed:
+            raise ResourceExhausted(
+                "DISK_LOW",
+                f"{free} bytes are free on the board and {needed} are needed: delete artifacts or runs there",
+                free_bytes=free,
+                needed_bytes=needed,
+            )
+
+
+def free_bytes(folder: Path) -> int:
+    """Return the bytes an ordinary user may still write below a folder."""
+    state = os.statvfs(folder)
+    return state.f_bavail * state.f_frsize
+
+
+def _hash_start(file: object, offset: int) -> hashlib._Hash:
+    """Hash what is kept of a begun upload and leave the file at its end."""
+    state = hashlib.sha256()
+    left = offset
+    while left > 0:
+        block = file.read(min(left, MAX_CHUNK))  # type: ignore[attr-defined]
+        if not block:
+            break
+        state.update(block)
+        left -= len(block)
+    return state
+
+
+def _not_found(digest: str) -> NotFound:
+    return NotFound("ARTIFACT_NOT_FOUND", f"the board has no artifact {digest}", digest=digest)

@@ -1,0 +1,160 @@
+"""The configuration: one TOML file, resolved once at the start. A key nobody knows is an error."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from orinbenchd.errors import StartError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Role = Literal["watch", "submit", "admin"]
+SYSTEM_CONFIG = Path("/etc/orinbench/orinbenchd.toml")
+
+
+class Section(BaseModel):
+    """Base of all sections."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Token(Section):
+    """Someone who may come in by TCP. Only the hash of the token is kept."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+    role: Role
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Runtime(Section):
+    """A Python interpreter in which workers run."""
+
+    python: Path
+
+
+class Limits(Section):
+    """Bounds that keep the daemon's memory and disk finite."""
+
+    queue_length: Annotated[int, Field(ge=1)] = 256
+    watchers: Annotated[int, Field(ge=1)] = 256
+    artifact_gib: Annotated[float, Field(gt=0)] = 64.0
+    samples: Annotated[int, Field(ge=1)] = 1_000_000
+
+
+class Deadlines(Section):
+    """How long a worker may go without progress, in seconds."""
+
+    start_s: Annotated[float, Field(gt=0)] = 60.0
+    load_s: Annotated[float, Field(gt=0)] = 900.0
+    sample_floor_s: Annotated[float, Field(gt=0)] = 30.0
+    # The first sample: this much, and more by its declared length.
+    first_sample_s: Annotated[float, Field(gt=0)] = 120.0
+    stop_s: Annotated[float, Field(gt=0)] = 5.0
+
+
+class Config(Section):
+    """Everything that can be set. Relative paths are taken from the folder of the file."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")] = "board"
+    profile: str = "cpu-dev"
+    data_dir: Path
+    socket: Path | None
+    socket_group: str | None = None
+    tcp: str | None = None
+    tokens: list[Token] = []
+    root: Path = Path("/")
+    power_socket: Path | None = None
+    runtimes: dict[str, Runtime] = {"default": Runtime(python=Path(sys.executable))}
+    telemetry_interval_s: Annotated[float, Field(ge=0.05, le=60)] = 0.5
+    limits: Limits = Limits()
+    deadlines: Deadlines = Deadlines()
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @model_validator(mode="after")
+    def _doors(self) -> Config:
+        if self.socket is None and self.tcp is None:
+            raise ValueError("neither socket nor tcp is set: nobody could reach the daemon")
+        if self.socket is not None and len(os.fsencode(self.socket)) > 107:
+            raise ValueError(f"socket: {self.socket} is longer than the 107 bytes a Unix socket may have")
+        if self.tcp is not None:
+            _check_tcp(self.tcp, bool(self.tokens))
+        if "default" not in self.runtimes:
+            raise ValueError("runtimes: one must be called 'default'")
+        return self
+
+
+def load_config(path: Path | None) -> Config:
+    """Read the configuration; without a path the system's file if it is there, else the defaults. Raises StartError."""
+    if path is None and SYSTEM_CONFIG.exists():
+        path = SYSTEM_CONFIG
+    values = _defaults()
+    where = "the defaults"
+    if path is not None:
+        where = str(path)
+        values.update(_read(path))
+        _resolve(values, path.parent.resolve())
+    try:
+        return Config.model_validate(values)
+    except ValidationError as error:
+        problems = "; ".join(_explain(problem) for problem in error.errors())
+        raise StartError(f"configuration {where}: {problems}") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StartError(f"configuration {path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StartError(f"configuration {path}: not valid TOML: {error}") from None
+
+
+def _defaults() -> dict[str, Any]:
+    """Return system folders for root, XDG folders for an ordinary user."""
+    name = "".join(c if c.isalnum() or c in "._-" else "-" for c in socket.gethostname().lower()).strip("-._")
+    if os.geteuid() == 0:
+        data, runtime = Path("/var/lib/orinbench"), Path("/run/orinbench")
+    else:
+        home = Path.home()
+        data = Path(os.environ.get("XDG_STATE_HOME") or home / ".local/state") / "orinbench"
+        runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or data) / "orinbench"
+    return {"name": name[:63] or "board", "data_dir": data, "socket": runtime / "orinbench.sock"}
+
+
+def _resolve(values: dict[str, Any], folder: Path) -> None:
+    for key in ("data_dir", "socket", "root", "power_socket"):
+        if isinstance(values.get(key), str):
+            values[key] = folder / values[key] if values[key] else None
+
+
+def _explain(problem: Any) -> str:
+    key = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        known = list(Config.model_fields)
+        for section in (Limits, Deadlines, Runtime, Token):
+            known += section.model_fields
+        close = get_close_matches(str(problem["loc"][-1]), known, 1)
+        return f"unknown key {key!r}" + (f": did you mean {close[0]!r}?" if close else "")
+    return f"{key}: {problem['msg']}" if key else str(problem["msg"])
+
+
+def _check_tcp(address: str, has_tokens: bool) -> None:
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit() or not 0 <= int(port) <= 65535:
+        raise ValueError(f"tcp: {address!r} is not host:port")
+    if host not in ("127.0.0.1", "localhost", "[::1]"):
+        raise ValueError(
+            f"tcp: {host or 'an empty host'} is not a loopback address; others need TLS, which is not there"
+        )
+    if not has_tokens:
+        raise ValueError("tcp: needs at least one [[tokens]] entry: make one with 'orinbenchd token create'")

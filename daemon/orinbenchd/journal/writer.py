@@ -1,0 +1,137 @@
+"""The one writer of the journal: a thread that commits whatever has arrived as one transaction.
+
+Callers hand in functions of a connection and await a future; it is resolved only after the commit that holds their
+work is on disk. A full disk is not an error of the caller: the writer keeps the batch, says so, and tries again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+
+from orinbenchd.journal.schema import open_writer
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], Any]
+Item = tuple[Work, "asyncio.Future[Any]"]
+_RETRY_S = 1.0
+_BATCH = 256
+log = structlog.get_logger("journal")
+
+
+class Writer:
+    """Owns the writing connection and its thread.
+
+    `on_full(True)` is called on the loop when the disk is full and `on_full(False)` when there is room again;
+    `on_fatal(error)` when a write failed in a way that must not be retried (the pages may already be gone).
+    """
+
+    def __init__(self, path: Path, on_full: Callable[[bool], None], on_fatal: Callable[[Exception], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._connection = open_writer(path)
+        self._on_full = on_full
+        self._on_fatal = on_fatal
+        self._items: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="journal-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+        """Queue `work`; the future holds its result once the commit is durable."""
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._items.put((work, future))
+        return future
+
+    async def close(self) -> None:
+        """Commit what is queued, checkpoint, and end the thread."""
+        self._closing.set()
+        self._items.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _work(self) -> None:
+        try:
+            while (batch := self._take()) is not None:
+                self._commit(batch)
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except Exception as error:  # noqa: BLE001  # the thread's border: whatever it is, the daemon must stop serving
+            self._loop.call_soon_threadsafe(self._on_fatal, error)
+        finally:
+            self._connection.close()
+
+    def _take(self) -> list[Item] | None:
+        item = self._items.get()
+        if item is None:
+            return None
+        batch = [item]
+        while len(batch) < _BATCH:
+            try:
+                item = self._items.get_nowait()
+            except queue.Empty:
+                break
+            if item is None:
+                self._items.put(None)  # closing: first this batch, then the end
+                break
+            batch.append(item)
+        return batch
+
+    def _commit(self, batch: list[Item]) -> None:
+        full = False
+        while True:
+            try:
+                results = self._transaction(batch)
+                break
+            except sqlite3.OperationalError as error:
+                if not is_disk_full(error):
+                    raise
+                if not full:
+                    full = True
+                    self._loop.call_soon_threadsafe(self._on_full, True)
+                if self._closing.wait(_RETRY_S):
+                    raise
+        if full:
+            self._loop.call_soon_threadsafe(self._on_full, False)
+        self._loop.call_soon_threadsafe(_resolve, batch, results)
+
+    def _transaction(self, batch: list[Item]) -> list[Any]:
+        execute = self._connection.execute
+        results: list[Any] = []
+        execute("BEGIN IMMEDIATE")
+        try:
+            for work, _ in batch:
+                execute("SAVEPOINT item")
+                try:
+                    results.append(work(self._connection))
+                except sqlite3.OperationalError:
+                    raise
+                except Exception as error:  # noqa: BLE001  # the caller's own error goes back to the caller alone
+                    execute("ROLLBACK TO item")
+                    results.append(error)
+                execute("RELEASE item")
+            execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                execute("ROLLBACK")
+            raise
+        return results
+
+
+def is_disk_full(error: sqlite3.OperationalError) -> bool:
+    """Tell a full disk (SQLITE_FULL) from other failures."""
+    return "database or disk is full" in str(error)
+
+
+def _resolve(batch: list[Item], results: list[Any]) -> None:
+    for (_, future), result in zip(batch, results, strict=True):
+        if future.cancelled():
+            continue
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)

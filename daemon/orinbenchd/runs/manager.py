@@ -1,0 +1,402 @@
+"""All runs of this daemon: the durable queue, the one active run, and what clients may do with them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+from orinbench.v1 import record_pb2 as pb
+from orinbench.v1 import run_pb2
+from orinbench.v1.telemetry_pb2 import Telemetry
+from orinbench_profiles import HardwareProfile, Loaded, execution_contract_digest
+
+from orinbenchd.artifacts.store import free_bytes
+from orinbenchd.errors import AlreadyExists, FailedPrecondition, NotFound, ResourceExhausted, Unavailable
+from orinbenchd.journal.reader import Reader
+from orinbenchd.journal.writer import Writer
+from orinbenchd.runs import machine, queue
+from orinbenchd.runs.execution import Execution, Surroundings
+from orinbenchd.runs.live import LiveRun
+from orinbenchd.runs.plan import check_fields, check_plan, digests_of
+from orinbenchd.runs.recorder import Recorder
+
+log = structlog.get_logger("runs")
+_GIB = 1 << 30
+
+
+class RunManager:
+    """Takes runs, works through them one by one, and answers for all of them."""
+
+    def __init__(self, writer: Writer, reader: Reader, around: Surroundings, profile: Loaded[HardwareProfile]) -> None:
+        self.reader = reader
+        self.draining = False
+        self.wedged = ""
+        self._writer = writer
+        self._around = around
+        self._profile = profile
+        self._live: dict[str, LiveRun] = {}
+        self._recorders: dict[str, Recorder] = {}
+        self._next_number = 1
+        self._active: LiveRun | None = None
+        self._execution: Execution | None = None
+        self._work_due = asyncio.Event()
+        self._worker: asyncio.Task[None] | None = None
+        self._pace = queue.Pace()
+
+    # Life of the manager.
+
+    async def recover(self) -> None:
+        """Take up what an earlier daemon left unfinished."""
+        unfinished = await self._writer.submit(_unfinished)
+        self._next_number = await self._writer.submit(_next_number)
+        for number, run in unfinished:
+            live = await self._adopt(number, run)
+            left = live.apply(machine.DaemonDied())
+            live.resumed = any(isinstance(item, machine.Requeue) for item in left)
+            log.info(
+                "recovered",
+                run=live.run_id,
+                state=pb.RunState.Name(live.run.state),
+                samples=run.accepted_samples,
+            )
+            await live.log.flush()
+            if live.ended:
+                self._forget(live)
+
+    def start(self) -> None:
+        """Begin to work through the queue."""
+        self._worker = asyncio.create_task(self._work(), name="runs-work")
+        self._work_due.set()
+
+    def drain(self) -> None:
+        """Take no more runs and end all watches."""
+        self.draining = True
+        for live in self._live.values():
+            live.log.changed.fire()
+
+    async def halt(self) -> None:
+        """End the worker at once; unfinished runs stay for the next daemon."""
+        if self._execution is not None:
+            self._execution.halt()
+            await self._execution.ended.wait()
+        if self._worker is not None:
+            self._worker.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._worker
+
+    # What clients may do.
+
+    async def create(self, request: run_pb2.CreateRunRequest, submitter: str) -> run_pb2.Run:
+        """Queue a run, or return the one that the same request made before. Raises DaemonError."""
+        check_fields(request)
+        plan = request.plan.SerializeToString(deterministic=True)
+        earlier = await self.reader.request(request.request_id)
+        if earlier is not None:
+            return await self._repeated(request.request_id, plan, *earlier)
+        self._check_open(request.plan)
+        around = self._around
+        checked = await asyncio.to_thread(
+            check_plan, request.plan, around.store, list(around.config.runtimes), around.config.limits.samples
+        )
+        run = run_pb2.Run(
+            name=f"runs/{_new_id(request.plan.model_id)}",
+            plan=request.plan,
+            state=pb.RUN_STATE_QUEUED,
+            planned_samples=checked.samples,
+            hardware_profile_digest=self._profile.digest,
+            execution_contract_digest=execution_contract_digest(),
+            submitter=submitter,
+            board=f"boards/{around.config.name}",
+        )
+        run.plan.hardware_profile = self._profile.declaration.id
+        run.create_time.FromNanoseconds(time.time_ns())
+        number, self._next_number = self._next_number, self._next_number + 1
+        made = await self._writer.submit(lambda connection: _insert(connection, number, request.request_id, plan, run))
+        if made is not None:
+            return await self._repeated(request.request_id, plan, *made)
+        live = LiveRun(self._writer, number, run)
+        self._live[live.run_id] = live
+        await live.enqueue()
+        log.info("queued", run=live.run_id, model=run.plan.model_id, samples=checked.samples, submitter=submitter)
+        self._limit_unwatched(live)
+        self._work_due.set()
+        return self._shown(live)
+
+    async def get(self, name: str) -> run_pb2.Run:
+        """Return a run as it is now. Raises NotFound."""
+        live = self._live.get(_run_id(name))
+        return self._shown(live) if live is not None else (await self._stored(name))[1]
+
+    async def page(self, before: int | None, limit: int, states: list[pb.RunState]) -> list[tuple[int, run_pb2.Run]]:
+        """Return (number, run) below a number, newest first."""
+        found = await self.reader.runs(before, limit, states)
+        return [(number, self._now(run)) for number, run in found]
+
+    async def cancel(self, name: str, reason: str) -> run_pb2.Run:
+        """Stop a run. Raises NotFound, FailedPrecondition."""
+        live = self._live.get(_run_id(name))
+        if live is None:
+            run = (await self._stored(name))[1]
+            if run.state != pb.RUN_STATE_CANCELLED:
+                raise _forbidden(run, "it has ended")
+            return run
+        try:
+            left = live.apply(machine.CancelAsked(reason or "cancelled by request"))
+        except machine.Impossible:
+            raise _forbidden(live.run, "it cannot be cancelled any more") from None
+        if any(isinstance(item, machine.StopWorker) for item in left) and self._execution is not None:
+            self._execution.cancel()
+        await live.log.flush()
+        if live.ended:
+            self._forget(live)
+        return self._shown(live)
+
+    async def resume(self, name: str) -> run_pb2.Run:
+        """Let a failed run go on in a new segment. Raises NotFound, FailedPrecondition."""
+        self._check_taking()
+        if _run_id(name) in self._live:
+            raise _forbidden(self._live[_run_id(name)].run, "it has not failed")
+        number, run = await self._stored(name)
+        if run.state != pb.RUN_STATE_FAILED or run.failure.failure_class not in machine.RESUMABLE:
+            raise _forbidden(run, "only a run that failed as hung, crashed, board or infrastructure can go on")
+        live = await self._adopt(number, run)
+        live.apply(machine.ResumeAsked())
+        live.resumed = True
+        await live.log.flush()
+        self._work_due.set()
+        return self._shown(live)
+
+    async def user_of(self, digest: str) -> str | None:
+        """Return the name of an unfinished run that needs an artifact."""
+        store = self._around.store
+        for live in self._live.values():
+            plan = live.run.plan
+            needed = await asyncio.to_thread(digests_of, plan, store)
+            if digest in needed:
+                return live.run.name
+        return None
+
+    async def records_of(self, name: str) -> tuple[int, LiveRun | None]:
+        """Return the run's number in the journal and the run itself while it is unfinished. Raises NotFound."""
+        live = self._live.get(_run_id(name))
+        return (live.number, live) if live is not None else ((await self._stored(name))[0], None)
+
+    @contextlib.contextmanager
+    def watching(self, live: LiveRun) -> Iterator[None]:
+        """Count a watcher of an unfinished run."""
+        live.watchers += 1
+        live.watched_times += 1
+        try:
+            yield
+        finally:
+            live.watchers -= 1
+            self._limit_unwatched(live)
+
+    # What the board page shows.
+
+    @property
+    def active(self) -> LiveRun | None:
+        """The run that has the board."""
+        return self._active
+
+    @property
+    def queued(self) -> list[LiveRun]:
+        """The queue, next one first."""
+        return queue.in_order(self._live.values())
+
+    def expected_wait_s(self, live: LiveRun | None = None) -> float | None:
+        """Return the seconds until `live` (None: a run submitted now) would start."""
+        waiting = self.queued
+        ahead = waiting[: waiting.index(live)] if live in waiting else waiting
+        return self._pace.expected_wait_s(self._active, ahead)
+
+    def position(self, live: LiveRun) -> int | None:
+        """Return how many runs are ahead of a queued one."""
+        waiting = self.queued
+        return waiting.index(live) + (self._active is not None) if live in waiting else None
+
+    def annotate(self, reading: Telemetry) -> None:
+        """Fill in what only the daemon knows of a reading: the active run and its worker's memory."""
+        if self._active is None or self._execution is None:
+            return
+        reading.run = self._active.run.name
+        if self._execution.worker_pid is not None:
+            with contextlib.suppress(OSError):
+                pages = Path(f"/proc/{self._execution.worker_pid}/statm").read_text().split()[1]
+                reading.worker_rss_bytes = int(pages) * 4096
+
+    def disk_full(self, full: bool) -> None:
+        """Pause or continue the active run with the disk."""
+        log.error("the disk is full: the run waits") if full else log.info("there is room on the disk again")
+        if self._active is not None and not self._active.ended:
+            self._active.apply(machine.DiskFull() if full else machine.DiskRoom())
+
+    # Inside.
+
+    async def _work(self) -> None:
+        while True:
+            waiting = self.queued
+            if not waiting or self.wedged or self.draining:
+                self._work_due.clear()
+                await self._work_due.wait()
+                continue
+            live = waiting[0]
+            self._active = live
+            self._execution = Execution(live, self._around, self._recorder(live))
+            timer = self._limit_time(live)
+            try:
+                await self._execution.run()
+                await live.log.flush()
+            finally:
+                if timer is not None:
+                    timer.cancel()
+                self._active = self._execution = None
+            if live.ended:
+                self._pace.note(live)
+                self._forget(live)
+
+    async def _adopt(self, number: int, run: run_pb2.Run) -> LiveRun:
+        """Load an unfinished or resumed run from the journal, with its sums."""
+        live = LiveRun(self._writer, number, run)
+        recorder = Recorder(live, self._around.hub, self._profile.declaration)
+        run.accepted_samples = await self._writer.submit(lambda connection: live.log.load(connection, recorder.replay))
+        self._live[live.run_id] = live
+        self._recorders[live.run_id] = recorder
+        return live
+
+    def _recorder(self, live: LiveRun) -> Recorder:
+        return self._recorders.get(live.run_id) or Recorder(live, self._around.hub, self._profile.declaration)
+
+    def _forget(self, live: LiveRun) -> None:
+        self._live.pop(live.run_id, None)
+        self._recorders.pop(live.run_id, None)
+
+    def _shown(self, live: LiveRun) -> run_pb2.Run:
+        shown = run_pb2.Run()
+        shown.CopyFrom(live.run)
+        shown.last_seq = live.log.durable_seq
+        position = self.position(live)
+        if position is not None:
+            shown.queue_position = position
+        return shown
+
+    def _now(self, run: run_pb2.Run) -> run_pb2.Run:
+        live = self._live.get(_run_id(run.name))
+        return run if live is None else self._shown(live)
+
+    async def _stored(self, name: str) -> tuple[int, run_pb2.Run]:
+        found = await self.reader.run(_run_id(name))
+        if found is None:
+            raise NotFound("RUN_NOT_FOUND", f"there is no run {name[:160]!r} on this board", run=name[:160])
+        return found
+
+    async def _repeated(self, request_id: str, plan: bytes, earlier: bytes, run_id: str) -> run_pb2.Run:
+        if earlier != plan:
+            raise AlreadyExists(
+                "REQUEST_ID_REUSED",
+                f"request id {request_id!r} belongs to run {run_id} with another plan: choose a new one",
+                request_id=request_id,
+                run=run_id,
+            )
+        return await self.get(f"runs/{run_id}")
+
+    def _check_taking(self) -> None:
+        if self.draining:
+            raise Unavailable("DRAINING", "the daemon is going down and takes no more runs")
+        if self.wedged:
+            hint = "power the board off and on; look at the daemon's log"
+            raise Unavailable("BOARD_WEDGED", f"the board is wedged: {self.wedged}; {hint}", hint=hint)
+
+    def _check_open(self, plan: run_pb2.RunPlan) -> None:
+        self._check_taking()
+        profile = self._profile.declaration
+        if plan.hardware_profile not in ("", profile.id):
+            raise FailedPrecondition(
+                "PROFILE_MISMATCH",
+                f"the plan wants hardware profile {plan.hardware_profile!r}; this board runs {profile.id!r}",
+                wanted=plan.hardware_profile,
+                board=profile.id,
+            )
+        limit = self._around.config.limits.queue_length
+        if len(self._live) >= limit:
+            raise ResourceExhausted("QUEUE_FULL", f"{limit} runs are waiting already: try again later", limit=limit)
+        free, floor = free_bytes(self._around.config.data_dir), int(profile.free_disk_gib * _GIB)
+        if free < floor:
+            raise ResourceExhausted(
+                "DISK_LOW",
+                f"{free} bytes are free on the board and {floor} are needed: delete artifacts or runs there",
+                free_bytes=free,
+                needed_bytes=floor,
+            )
+
+    def _limit_time(self, live: LiveRun) -> asyncio.TimerHandle | None:
+        options = live.run.plan.options
+        if not options.HasField("time_limit_s"):
+            return None
+        reason = f"over its time limit of {options.time_limit_s:g} s"
+        return asyncio.get_running_loop().call_later(options.time_limit_s, self._cancel_late, live, reason)
+
+    def _limit_unwatched(self, live: LiveRun) -> None:
+        options = live.run.plan.options
+        if not options.HasField("cancel_unwatched_after_s") or live.watchers or live.ended:
+            return
+        seconds = options.cancel_unwatched_after_s
+        seen = live.watched_times
+        asyncio.get_running_loop().call_later(seconds, self._cancel_unwatched, live, seen, seconds)
+
+    def _cancel_unwatched(self, live: LiveRun, seen: int, seconds: float) -> None:
+        if live.watchers == 0 and live.watched_times == seen:
+            self._cancel_late(live, f"nobody watched it for {seconds:g} s")
+
+    def _cancel_late(self, live: LiveRun, reason: str) -> None:
+        if not live.ended:
+            task = asyncio.ensure_future(self.cancel(live.run.name, reason))
+            task.add_done_callback(_log_refused)
+
+
+def _log_refused(task: asyncio.Task[run_pb2.Run]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log.info("not cancelled", reason=str(task.exception()))
+
+
+def _unfinished(connection: sqlite3.Connection) -> list[tuple[int, run_pb2.Run]]:
+    marks = ",".join(str(int(state)) for state in sorted(machine.TERMINAL))
+    rows = connection.execute(f"SELECT number, run FROM runs WHERE state NOT IN ({marks}) ORDER BY number")  # noqa: S608
+    return [(number, run_pb2.Run.FromString(blob)) for number, blob in rows]
+
+
+def _next_number(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchone()[0])
+
+
+def _insert(
+    connection: sqlite3.Connection, number: int, request_id: str, plan: bytes, run: run_pb2.Run
+) -> tuple[bytes, str] | None:
+    """Add a run; when the request id is taken, change nothing and return what took it."""
+    taken = connection.execute("SELECT plan, id FROM runs WHERE request_id = ?", (request_id,)).fetchone()
+    if taken is not None:
+        return taken[0], taken[1]
+    run_id = run.name.removeprefix("runs/")
+    row = (run_id, number, request_id, plan, run.state, run.SerializeToString())
+    connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
+    return None
+
+
+def _new_id(model_id: str) -> str:
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    return f"{model_id[:40]}-{stamp}-{secrets.token_hex(3)}"
+
+
+def _run_id(name: str) -> str:
+    return name.removeprefix("runs/")
+
+
+def _forbidden(run: run_pb2.Run, why: str) -> FailedPrecondition:
+    state = pb.RunState.Name(run.state).removeprefix("RUN_STATE_")
+    return FailedPrecondition("STATE_FORBIDS", f"{run.name} is {state}: {why}", run=run.name, state=state)

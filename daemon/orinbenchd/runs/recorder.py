@@ -1,0 +1,91 @@
+"""Writes telemetry and energy of one run into its journal while it is active."""
+
+from __future__ import annotations
+
+from orinbench.v1 import record_pb2 as pb
+from orinbench.v1.telemetry_pb2 import Telemetry
+from orinbench_profiles import HardwareProfile
+
+from orinbenchd.runs import records
+from orinbenchd.runs.live import LiveRun
+from orinbenchd.telemetry.hub import TelemetryHub
+from orinbenchd.telemetry.run import RunTelemetry
+
+_NS = 1_000_000_000
+
+
+class Recorder:
+    """Listens to the telemetry hub for one run. Energy is recorded only where the profile says how to add it up."""
+
+    def __init__(self, live: LiveRun, hub: TelemetryHub, profile: HardwareProfile) -> None:
+        self._live = live
+        self._hub = hub
+        self._profile = profile
+        window_s = hub.sensor_window_s or profile.power_sensor_window_s
+        self._telemetry = RunTelemetry(max_gap_s=hub.max_gap_s, sensor_window_s=window_s)
+        self._known_energy: set[int] = set()
+
+    def replay(self, body: pb.RecordBody) -> None:
+        """Take a record of an earlier segment, so that sums and peaks go over the whole run."""
+        kind = body.WhichOneof("body")
+        if kind == "energy":
+            self._known_energy.add(body.energy.index)
+        elif kind == "telemetry":
+            self._telemetry.add(body.telemetry.telemetry)
+        elif kind == "sample":
+            self._add_sample(body.sample)
+
+    def open(self) -> None:
+        """Begin to record a segment."""
+        if len(self._live.run.segments) > 1:
+            self._write(self._telemetry.begin_segment())
+        self._hub.add_listener(self._on_reading)
+
+    def sample(self, sample: pb.SampleRecord) -> None:
+        """Take an accepted sample."""
+        self._write(self._add_sample(sample))
+
+    async def settle(self) -> None:
+        """Wait for the reading that closes the last window, at most two ticks; then close what is left."""
+        if self._profile.module_power_rails:
+            readings = self._hub.subscribe()
+            for _ in range(2):
+                await readings.__anext__()
+        self._write(self._telemetry.finish())
+
+    def close(self) -> None:
+        """Stop recording; put the summary into the run."""
+        self._hub.remove_listener(self._on_reading)
+        self._live.run.telemetry.CopyFrom(self._telemetry.summary())
+
+    def check_coverage(self) -> None:
+        """Record a violation when power was read for too little of the run."""
+        if not self._profile.module_power_rails:
+            return
+        found = self._telemetry.coverage_violation(self._profile.energy_coverage_floor)
+        if found is not None:
+            self._live.violate(found)
+
+    def _on_reading(self, reading: Telemetry) -> None:
+        record = pb.TelemetryRecord(telemetry=reading)
+        self._live.log.append(pb.RECORD_KIND_TELEMETRY, records.telemetry_body(record))
+        self._write(self._telemetry.add(reading))
+
+    def _add_sample(self, sample: pb.SampleRecord) -> list[pb.EnergyRecord]:
+        if not self._profile.module_power_rails:
+            return []
+        audio_s = sample.audio_seconds if sample.HasField("audio_seconds") else None
+        return self._telemetry.add_sample(
+            sample.index,
+            sample.sample_id,
+            sample.segment,
+            sample.start_monotonic_ns,
+            sample.window_ns,
+            audio_s,
+        )
+
+    def _write(self, closed: list[pb.EnergyRecord]) -> None:
+        for energy in closed:
+            if energy.index not in self._known_energy:
+                self._known_energy.add(energy.index)
+                self._live.log.append(pb.RECORD_KIND_ENERGY, records.energy_body(energy))

@@ -1,0 +1,197 @@
+"""The conversation with one worker: results in, acknowledgements out, deadlines by progress."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from google.protobuf.message import DecodeError
+from orinbench.internal.v1 import worker_pb2
+from orinbench.v1 import record_pb2 as pb
+
+from orinbenchd.runs import machine
+from orinbenchd.runs.failures import Ended, failure, of_exit, oom_kills
+from orinbenchd.runs.live import LiveRun
+from orinbenchd.runs.plan import ManifestLine
+from orinbenchd.worker.channel import Nonsense
+from orinbenchd.worker.deadlines import DeadlineKeeper
+from orinbenchd.worker.process import WorkerProcess
+
+PROTOCOL = 1
+WINDOW = 64
+MAX_BODY = 1 << 20
+
+
+class Session:
+    """Drives one worker through one segment. `on_sample` is called with each accepted sample."""
+
+    def __init__(
+        self,
+        live: LiveRun,
+        worker: WorkerProcess,
+        manifest: Iterator[ManifestLine],
+        deadlines: DeadlineKeeper,
+        on_sample: Callable[[pb.SampleRecord], None],
+    ) -> None:
+        self._live = live
+        self._worker = worker
+        self._manifest = manifest
+        self._deadlines = deadlines
+        self._on_sample = on_sample
+        self._loop = asyncio.get_running_loop()
+        self._received = live.run.accepted_samples
+        self._ack_due = False
+        self._pending: asyncio.Future[None] | None = None
+        self._expires = 0.0
+        self._hung = False
+        self._oom_before = oom_kills()
+
+    async def run(self, prepare: worker_pb2.ToWorker) -> None:
+        """Talk until every sample is durable. Raises Ended."""
+        self._worker.channel.send(prepare)
+        watchdog = asyncio.create_task(self._watch(), name=f"worker-{self._worker.pid}-watchdog")
+        try:
+            while await self._step():
+                pass
+        finally:
+            watchdog.cancel()
+        if self._pending is not None:
+            await self._pending
+        if self._live.run.accepted_samples != self._live.run.planned_samples:
+            raise Ended(
+                failure(
+                    pb.FAILURE_CLASS_CRASHED,
+                    "WORKER_STOPPED_EARLY",
+                    f"the worker says it is done after {self._live.run.accepted_samples} of "
+                    f"{self._live.run.planned_samples} samples",
+                )
+            )
+
+    async def _step(self) -> bool:
+        """Take one message; False when the worker is done."""
+        self._expires = self._loop.time() + self._deadlines.seconds()
+        try:
+            message = await self._worker.channel.receive()
+            if message is None:
+                raise Ended(await self._why_gone())
+            return self._take(message)
+        except Nonsense as nonsense:
+            await self._worker.kill()
+            raise Ended(
+                failure(pb.FAILURE_CLASS_CRASHED, "WORKER_NONSENSE", f"the worker sent nonsense: {nonsense}")
+            ) from None
+
+    def _take(self, message: worker_pb2.FromWorker) -> bool:
+        kind = message.WhichOneof("message")
+        if kind == "result":
+            self._result(message.result)
+        elif kind == "phase":
+            self._phase(message.phase)
+        elif kind == "hello":
+            if message.hello.protocol != PROTOCOL:
+                raise Ended(self._other_version(message.hello))
+        elif kind == "ready":
+            self._ready(message.ready)
+        elif kind == "log":
+            self._live.say(message.log.level, "worker", message.log.message[:4096])
+        elif kind == "failure":
+            raise Ended(message.failure)
+        elif kind == "done":
+            self._keep_peaks(message.done.memory)
+            return False
+        else:
+            raise Nonsense("a message without content")
+        return True
+
+    def _phase(self, phase: worker_pb2.Phase) -> None:
+        self._deadlines.enter(phase)
+        self._live.phase = worker_pb2.PhaseKind.Name(phase.kind).removeprefix("PHASE_KIND_")
+
+    def _ready(self, ready: worker_pb2.Ready) -> None:
+        run = self._live.run
+        run.model_facts.CopyFrom(ready.model_facts)
+        board = dict(run.environment.board)
+        run.environment.CopyFrom(ready.environment)
+        run.environment.board.update(board)
+        self._keep_peaks(ready.memory)
+        self._live.apply(machine.WorkerReady())
+
+    def _result(self, result: worker_pb2.Result) -> None:
+        if self._live.run.state not in (pb.RUN_STATE_RUNNING, pb.RUN_STATE_PAUSED):
+            raise Nonsense("a result before it was ready")
+        sample = self._check(result)
+        future = self._live.log.append(pb.RECORD_KIND_SAMPLE, result.body, result.index)
+        future.add_done_callback(lambda done: self._durable(done, sample))
+        self._pending = future
+        self._deadlines.sample(sample.window_ns / 1e9)
+
+    def _check(self, result: worker_pb2.Result) -> pb.SampleRecord:
+        """See that a result is the next one and is about the right sample. Raises Nonsense."""
+        if result.index != self._received or result.index >= self._live.run.planned_samples:
+            raise Nonsense(f"result {result.index} where {self._received} is next")
+        if len(result.body) > MAX_BODY:
+            raise Nonsense(f"a result of {len(result.body)} bytes (at most {MAX_BODY})")
+        try:
+            sample = pb.RecordBody.FromString(result.body).sample
+        except DecodeError as error:
+            raise Nonsense(f"result {result.index} is no record ({error})") from None
+        expected = next(self._manifest).sample_id
+        segment = len(self._live.run.segments)
+        if (sample.index, sample.sample_id, sample.segment) != (result.index, expected, segment):
+            raise Nonsense(
+                f"result {result.index} is about sample {sample.index} {sample.sample_id!r} of segment "
+                f"{sample.segment}, not {expected!r} of {segment}"
+            )
+        self._received += 1
+        return sample
+
+    def _durable(self, done: asyncio.Future[None], sample: pb.SampleRecord) -> None:
+        if done.cancelled() or done.exception() is not None:
+            return
+        self._live.run.accepted_samples = sample.index + 1
+        self._keep_peaks(sample.memory)
+        self._on_sample(sample)
+        # One acknowledgement for all that one commit made durable.
+        if not self._ack_due:
+            self._ack_due = True
+            self._loop.call_soon(self._acknowledge)
+
+    def _acknowledge(self) -> None:
+        self._ack_due = False
+        ack = worker_pb2.Ack(index=self._live.run.accepted_samples - 1)
+        self._worker.channel.send(worker_pb2.ToWorker(ack=ack))
+
+    def _keep_peaks(self, memory: pb.MemoryReading) -> None:
+        run = self._live.run
+        if memory.method:
+            run.memory.method = memory.method
+        for field in ("peak_reserved_bytes", "peak_allocated_bytes", "peak_rss_bytes", "peak_nvmap_bytes"):
+            if memory.HasField(field):
+                setattr(run.memory, field, max(getattr(memory, field), getattr(run.memory, field)))
+
+    async def _watch(self) -> None:
+        """End a worker that makes no progress within its deadline. Waiting for our own disk is not its fault."""
+        while True:
+            left = self._expires - self._loop.time()
+            if self._received - self._live.run.accepted_samples >= WINDOW:
+                self._expires = self._loop.time() + self._deadlines.seconds()
+            elif left <= 0:
+                self._hung = True
+                await self._worker.kill()
+                return
+            await asyncio.sleep(max(left, 0.05))
+
+    async def _why_gone(self) -> pb.Failure:
+        if self._hung:
+            doing = self._live.phase or "STARTING"
+            text = f"no progress within {self._deadlines.seconds():.0f} s while {doing}: the worker was killed"
+            return failure(pb.FAILURE_CLASS_HUNG, "NO_PROGRESS", text)
+        code = await self._worker.stop(1.0)
+        return of_exit(code, oom_kills() > self._oom_before)
+
+    def _other_version(self, hello: worker_pb2.Hello) -> pb.Failure:
+        text = (
+            f"the worker's runtime has orinbench {hello.orinbench_version or 'unknown'} (protocol {hello.protocol}, "
+            f"not {PROTOCOL}): install this release in that runtime"
+        )
+        return failure(pb.FAILURE_CLASS_INFRASTRUCTURE, "RUNTIME_VERSION", text)

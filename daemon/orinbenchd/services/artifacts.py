@@ -1,0 +1,97 @@
+"""ArtifactService: files on the board, by digest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+from orinbench.v1 import artifact_pb2, artifact_pb2_grpc
+
+from orinbenchd.artifacts.store import ArtifactStore, StoredArtifact
+from orinbenchd.errors import FailedPrecondition, Unsupported, invalid_field
+from orinbenchd.runs.manager import RunManager
+from orinbenchd.services.runs import page_cursor, page_size
+
+Context = grpc.aio.ServicerContext[Any, Any]
+_ASKED = 1000
+
+
+class ArtifactService(artifact_pb2_grpc.ArtifactServiceServicer):
+    """The servicer; the store does the work."""
+
+    def __init__(self, store: ArtifactStore, manager: RunManager) -> None:
+        self._store = store
+        self._manager = manager
+
+    async def HasArtifacts(
+        self, request: artifact_pb2.HasArtifactsRequest, context: Context
+    ) -> artifact_pb2.HasArtifactsResponse:
+        """Say which artifacts are missing."""
+        if len(request.digests) > _ASKED:
+            raise invalid_field("digests", f"{len(request.digests)} were asked, at most {_ASKED} may be")
+        missing = [
+            artifact_pb2.MissingArtifact(digest=digest, received_bytes=self._store.received(digest))
+            for digest in request.digests
+            if not self._store.has(digest)
+        ]
+        return artifact_pb2.HasArtifactsResponse(missing=missing)
+
+    async def PutArtifact(
+        self, requests: AsyncIterator[artifact_pb2.PutArtifactRequest], context: Context
+    ) -> artifact_pb2.PutArtifactResponse:
+        """Store one artifact."""
+        first = await anext(requests, None)
+        if first is None or first.WhichOneof("part") != "header":
+            raise invalid_field("header", "the first message must be the header")
+        header = first.header
+        stored = await self._store.put(header.digest, header.size_bytes, header.offset, _chunks(requests))
+        return artifact_pb2.PutArtifactResponse(artifact=_shown(stored))
+
+    async def PrepareModel(
+        self, request: artifact_pb2.PrepareModelRequest, context: Context
+    ) -> AsyncIterator[artifact_pb2.PrepareModelResponse]:
+        """Refuse: models reach this daemon by PutArtifact."""
+        raise Unsupported("UNSUPPORTED", "this daemon does not fetch from a hub: push the model's files instead")
+        yield  # an async generator, as the interface wants
+
+    async def ListArtifacts(
+        self, request: artifact_pb2.ListArtifactsRequest, context: Context
+    ) -> artifact_pb2.ListArtifactsResponse:
+        """Return a page of artifacts, newest first."""
+        size = page_size(request.page_size, 100, 1000)
+        start = page_cursor(request.page_token) or 0
+        stored = await asyncio.to_thread(self._store.list)
+        token = str(start + size) if len(stored) > start + size else ""
+        page = [_shown(artifact) for artifact in stored[start : start + size]]
+        return artifact_pb2.ListArtifactsResponse(artifacts=page, next_page_token=token)
+
+    async def DeleteArtifact(
+        self, request: artifact_pb2.DeleteArtifactRequest, context: Context
+    ) -> artifact_pb2.DeleteArtifactResponse:
+        """Remove an artifact that no unfinished run needs."""
+        self._store.path(request.digest)
+        user = await self._manager.user_of(request.digest)
+        if user is not None:
+            raise FailedPrecondition(
+                "ARTIFACT_IN_USE",
+                f"{user} needs {request.digest}: wait or cancel it",
+                digest=request.digest,
+                run=user,
+            )
+        self._store.delete(request.digest)
+        return artifact_pb2.DeleteArtifactResponse()
+
+
+async def _chunks(requests: AsyncIterator[artifact_pb2.PutArtifactRequest]) -> AsyncIterator[bytes]:
+    async for request in requests:
+        if request.WhichOneof("part") != "chunk":
+            raise invalid_field("chunk", "only chunks may follow the header")
+        yield request.chunk
+
+
+def _shown(stored: StoredArtifact) -> artifact_pb2.Artifact:
+    shown = artifact_pb2.Artifact(digest=stored.digest, size_bytes=stored.size)
+    shown.create_time.FromNanoseconds(stored.created_ns)
+    return shown

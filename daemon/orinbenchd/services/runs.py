@@ -1,0 +1,138 @@
+"""RunService: submit, look, stop, follow."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+from orinbench.v1 import record_pb2 as pb
+from orinbench.v1 import run_pb2, run_pb2_grpc
+
+from orinbenchd.errors import OutOfRange, ResourceExhausted, Unavailable, invalid_field
+from orinbenchd.journal.reader import PAGE_RECORDS
+from orinbenchd.runs.live import LiveRun
+from orinbenchd.runs.manager import RunManager
+from orinbenchd.services.interceptor import caller
+
+BOOKMARK_S = 10.0
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class RunService(run_pb2_grpc.RunServiceServicer):
+    """The servicer; the manager does the work."""
+
+    def __init__(self, manager: RunManager, max_watchers: int) -> None:
+        self.watchers = 0
+        self._manager = manager
+        self._max_watchers = max_watchers
+
+    async def CreateRun(self, request: run_pb2.CreateRunRequest, context: Context) -> run_pb2.CreateRunResponse:
+        """Queue a run."""
+        return run_pb2.CreateRunResponse(run=await self._manager.create(request, caller()))
+
+    async def GetRun(self, request: run_pb2.GetRunRequest, context: Context) -> run_pb2.GetRunResponse:
+        """Return one run."""
+        return run_pb2.GetRunResponse(run=await self._manager.get(request.name))
+
+    async def ListRuns(self, request: run_pb2.ListRunsRequest, context: Context) -> run_pb2.ListRunsResponse:
+        """Return a page of runs, newest first."""
+        size = page_size(request.page_size, 50, 200)
+        before = page_cursor(request.page_token)
+        found = await self._manager.page(before, size + 1, list(request.states))
+        token = str(found[size - 1][0]) if len(found) > size else ""
+        return run_pb2.ListRunsResponse(runs=[run for _, run in found[:size]], next_page_token=token)
+
+    async def CancelRun(self, request: run_pb2.CancelRunRequest, context: Context) -> run_pb2.CancelRunResponse:
+        """Stop a run."""
+        return run_pb2.CancelRunResponse(run=await self._manager.cancel(request.name, request.reason[:500]))
+
+    async def ResumeRun(self, request: run_pb2.ResumeRunRequest, context: Context) -> run_pb2.ResumeRunResponse:
+        """Continue a failed run."""
+        return run_pb2.ResumeRunResponse(run=await self._manager.resume(request.name))
+
+    async def WatchRun(
+        self, request: run_pb2.WatchRunRequest, context: Context
+    ) -> AsyncIterator[run_pb2.WatchRunResponse]:
+        """Send all records after a cursor, then follow to the end."""
+        if self.watchers >= self._max_watchers:
+            limit = self._max_watchers
+            raise ResourceExhausted(
+                "TOO_MANY_WATCHERS", f"{limit} streams are open already: try again later", limit=limit
+            )
+        number, live = await self._manager.records_of(request.name)
+        self.watchers += 1
+        try:
+            after = request.after_seq
+            pages = self._stored(number, after) if live is None else self._follow(live, after)
+            async for page in pages:
+                yield run_pb2.WatchRunResponse(records=page)
+        finally:
+            self.watchers -= 1
+
+    async def ListRecords(self, request: run_pb2.ListRecordsRequest, context: Context) -> run_pb2.ListRecordsResponse:
+        """Return decoded records, paged."""
+        size = page_size(request.page_size, 100, PAGE_RECORDS)
+        number, _ = await self._manager.records_of(request.name)
+        cursor = page_cursor(request.page_token) or 0
+        found: list[pb.Record] = []
+        while len(found) < size:
+            page = await self._manager.reader.page(number, cursor)
+            if not page:
+                break
+            cursor = page[-1].seq
+            found += [record for record in page if not request.kinds or record.kind in request.kinds]
+        more = len(found) > size or bool(found and await self._manager.reader.page(number, found[-1].seq))
+        found = found[:size]
+        decoded = [run_pb2.DecodedRecord(seq=r.seq, body=pb.RecordBody.FromString(r.body)) for r in found]
+        token = str(found[-1].seq) if more and found else ""
+        return run_pb2.ListRecordsResponse(records=decoded, next_page_token=token)
+
+    async def _stored(self, number: int, after_seq: int) -> AsyncIterator[list[pb.Record]]:
+        cursor = after_seq
+        while page := await self._manager.reader.page(number, cursor):
+            yield page
+            cursor = page[-1].seq
+        if cursor == after_seq > 0 and not await self._manager.reader.page(number, after_seq - 1):
+            raise _beyond(after_seq)
+
+    async def _follow(self, live: LiveRun, after_seq: int) -> AsyncIterator[list[pb.Record]]:
+        log, cursor = live.log, after_seq
+        if after_seq > log.last_seq:
+            raise _beyond(after_seq)
+        with self._manager.watching(live):
+            while True:
+                page = await log.page(self._manager.reader, cursor)
+                if page:
+                    yield page
+                    cursor = page[-1].seq
+                elif live.ended and cursor >= log.last_seq:
+                    return
+                elif self._manager.draining:
+                    raise Unavailable("DRAINING", "the daemon is going down; the run goes on when it is back")
+                elif log.durable_seq <= cursor and not await log.changed.wait(BOOKMARK_S):
+                    yield [live.bookmark(self._manager.position(live), self._manager.expected_wait_s(live))]
+
+
+def page_size(asked: int, default: int, largest: int) -> int:
+    """Return a page size within its bounds. Raises InvalidArgument for a negative one."""
+    if asked < 0:
+        raise invalid_field("page_size", f"{asked} is negative")
+    return min(asked or default, largest)
+
+
+def page_cursor(token: str) -> int | None:
+    """Read a page token as we give them out. Raises InvalidArgument."""
+    if not token:
+        return None
+    if not token.isdecimal() or len(token) > 18:
+        raise invalid_field("page_token", "not one that this daemon gave out")
+    return int(token)
+
+
+def _beyond(after_seq: int) -> OutOfRange:
+    return OutOfRange(
+        "CURSOR_OUT_OF_RANGE",
+        f"after_seq {after_seq} is beyond the end of the run: begin again at 0",
+        after_seq=after_seq,
+    )

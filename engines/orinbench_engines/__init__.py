@@ -1,0 +1,1 @@
+"""The worker program, its engines and its adapters."""

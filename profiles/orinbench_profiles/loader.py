@@ -1,0 +1,127 @@
+"""Reads declarations by name or from a user's file, validates them and gives them a digest."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import ValidationError
+
+from orinbench_profiles.digest import canonical_json, digest_bytes
+from orinbench_profiles.schema import (
+    Declaration,
+    FolderSource,
+    HardwareProfile,
+    ModelDeclaration,
+    PackagedSource,
+    SuiteDeclaration,
+)
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_PACKAGE = Path(__file__).parent
+Kind = Literal["suites", "models", "hardware"]
+D = TypeVar("D", bound=Declaration)
+
+
+class DeclarationError(ValueError):
+    """A declaration is missing or wrong. The text says which file, which key and what to do."""
+
+
+@dataclass(frozen=True)
+class Loaded(Generic[D]):
+    """A declaration, the canonical JSON it is sent as, the digest of that, and the folder of its data (or None)."""
+
+    declaration: D
+    canonical: bytes
+    digest: str
+    folder: Path | None
+
+
+def list_declarations(kind: Kind) -> list[str]:
+    """Return the names of our own declarations of one kind, sorted."""
+    return sorted(path.stem for path in (_PACKAGE / kind).glob("*.toml"))
+
+
+def load_suite(name: str) -> Loaded[SuiteDeclaration]:
+    """Load a suite by our name, or from a folder that holds suite.toml. Raises DeclarationError."""
+    path = Path(name)
+    return _load("suites", path / "suite.toml" if path.is_dir() else path, SuiteDeclaration)
+
+
+def load_model(name: str) -> Loaded[ModelDeclaration]:
+    """Load a model by our name, or from a .toml file. Raises DeclarationError."""
+    return _load("models", Path(name), ModelDeclaration)
+
+
+def load_hardware(name: str) -> Loaded[HardwareProfile]:
+    """Load a hardware profile by our name, or from a .toml file. Raises DeclarationError."""
+    return _load("hardware", Path(name), HardwareProfile)
+
+
+def parse_model(data: bytes) -> ModelDeclaration:
+    """Read a model declaration from its canonical JSON. Raises DeclarationError."""
+    try:
+        value = json.loads(data)
+    except ValueError as error:
+        raise DeclarationError(f"the model declaration is not JSON: {error}") from None
+    return _validate(ModelDeclaration, value, "the model declaration")
+
+
+def execution_contract_digest() -> str:
+    """Return the digest of the rules every run is executed under (contract.toml)."""
+    return digest_bytes(canonical_json(_read_toml(_PACKAGE / "contract.toml")))
+
+
+def _load(kind: Kind, path: Path, schema: type[D]) -> Loaded[D]:
+    if path.suffix != ".toml":
+        path = _named(kind, str(path))
+    declaration = _validate(schema, _read_toml(path), str(path))
+    canonical = canonical_json(declaration.model_dump(mode="json", exclude_none=True))
+    return Loaded(declaration, canonical, digest_bytes(canonical), _folder(declaration, path))
+
+
+def _named(kind: Kind, name: str) -> Path:
+    names = list_declarations(kind)
+    if name in names:
+        return _PACKAGE / kind / f"{name}.toml"
+    close = get_close_matches(name, names, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(names) or 'none'}"
+    what = "hardware profile" if kind == "hardware" else kind[:-1]
+    raise DeclarationError(f"no {what} is called {name!r}: {hint}")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DeclarationError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DeclarationError(f"{path}: not valid TOML: {error}") from None
+
+
+def _validate(schema: type[D], value: object, where: str) -> D:
+    try:
+        return schema.model_validate(value)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in problem['loc']) or 'as a whole'}: {problem['msg']}"
+            for problem in error.errors()
+        )
+        raise DeclarationError(f"{where}: {problems}") from None
+
+
+def _folder(declaration: Declaration, path: Path) -> Path | None:
+    source = getattr(declaration, "source", None)
+    if isinstance(source, PackagedSource):
+        return _PACKAGE / source.path
+    if isinstance(source, FolderSource):
+        return path.parent / source.path
+    return None

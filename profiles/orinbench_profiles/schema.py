@@ -1,0 +1,154 @@
+"""What a suite, a model and a hardware profile may say. Unknown keys are refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,79}$")]
+Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+MemoryMethod = Literal["torch-reserved", "tensorrt-pool", "onnxruntime-pool", "process-rss"]
+Isolation = Literal["none", "network", "sandbox"]
+
+
+class Declaration(BaseModel):
+    """Base of all declarations: immutable, and a key nobody knows is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PackagedSource(Declaration):
+    """Data that come with this package, relative to its folder."""
+
+    kind: Literal["packaged"]
+    path: str
+
+
+class FolderSource(Declaration):
+    """Data in a folder beside the declaration file (a user's own declaration)."""
+
+    kind: Literal["folder"]
+    path: str = "."
+
+
+class HubSource(Declaration):
+    """Data on a Hugging Face hub at a pinned revision."""
+
+    kind: Literal["huggingface"]
+    repository: str
+    revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+    config: str | None = None
+    split: str | None = None
+
+
+Source = Annotated[PackagedSource | FolderSource | HubSource, Field(discriminator="kind")]
+
+
+class SuiteDeclaration(Declaration):
+    """A suite: where its samples come from and how they are scored.
+
+    `samples` is how many there must be; `manifest_digest` is the digest of manifest.jsonl, which names every
+    sample, the digest of its input and its reference. `accepts_digests` are digests of other tools' specifications
+    that stand for this suite.
+    """
+
+    id: Name
+    title: str
+    description: str
+    task: Name
+    language: str
+    license: str
+    source: Source
+    samples: Annotated[int, Field(ge=1)]
+    manifest_digest: Digest | None = None
+    normalizer: Name
+    scorer: Name
+    metrics: Annotated[list[Name], Field(min_length=1)]
+    warning: str | None = None
+    accepts_digests: list[Digest] = []
+    settings: dict[str, Any] = {}
+
+
+class ModelFile(Declaration):
+    """One file of a model. `path` is relative to the source and is the name the adapter sees."""
+
+    path: str
+    digest: Digest
+    bytes: Annotated[int, Field(ge=0)]
+
+    @field_validator("path")
+    @classmethod
+    def _inside(cls, path: str) -> str:
+        parts = path.split("/")
+        if path.startswith("/") or "\\" in path or "\0" in path or any(part in ("", ".", "..") for part in parts):
+            raise ValueError(f"{path!r} must be a plain relative path")
+        return path
+
+
+class ModelDeclaration(Declaration):
+    """A model: its files by digest, and the engine, adapter and runtime that run it.
+
+    `options` belong to the adapter, which refuses those it does not know. `dtype` is the checkpoint's native one;
+    nothing is ever cast.
+    """
+
+    id: Name
+    title: str
+    license: str
+    engine: Name
+    adapter: Name
+    runtime: Name = "default"
+    dtype: str
+    source: Source | None = None
+    files: list[ModelFile] = []
+    warmup: Annotated[int, Field(ge=0, le=100)] = 3
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    options: dict[str, Any] = {}
+    accepts_digests: list[Digest] = []
+
+    @model_validator(mode="after")
+    def _no_path_twice(self) -> ModelDeclaration:
+        paths = [file.path for file in self.files]
+        twice = sorted({path for path in paths if paths.count(path) > 1})
+        if twice:
+            raise ValueError(f"file named twice: {', '.join(twice)}")
+        return self
+
+
+class HardwareProfile(Declaration):
+    """What a board must be for its numbers to be comparable.
+
+    A condition that is not given is not checked. `module_power_rails` are the rails that add up to module power;
+    empty where power cannot be read. Temperatures in degrees Celsius, memory and disk in GiB.
+    """
+
+    id: Name
+    title: str
+    official: bool = False
+    development: bool = False
+    device: Literal["cpu", "cuda"]
+    compatible: list[str] = []
+    cpu_count: int | None = None
+    memory_gib_min: float | None = None
+    memory_gib_max: float | None = None
+    l4t_release: str | None = None
+    cuda_version: str | None = None
+    power_mode: str | None = None
+    lock_clocks: bool = False
+    module_power_rails: list[str] = []
+    power_sensor_window_s: float | None = None
+    memory_methods: Annotated[list[MemoryMethod], Field(min_length=1)]
+    temperature_limit_c: float | None = None
+    free_disk_gib: float = 1.0
+    free_memory_gib: float | None = None
+    gpu_clients: Literal["tegra", "nvml", "none"] = "none"
+    competitor_poll_s: Annotated[float, Field(gt=0)] = 1.0
+    isolation_floor: Isolation = "none"
+    energy_coverage_floor: Annotated[float, Field(ge=0, le=1)] = 0.95
+
+    @model_validator(mode="after")
+    def _not_both(self) -> HardwareProfile:
+        if self.official and self.development:
+            raise ValueError("a profile is official or for development, not both")
+        return self

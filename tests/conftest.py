@@ -1,0 +1,55 @@
+"""Shared fixtures: where the oracle is, what may be skipped, and that nothing is left running."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+# With --complete (scripts/test) a skip is a failure, except for hardware nobody has here.
+COMPLETE = os.environ.get("ORINBENCH_TEST_COMPLETE") == "1"
+HARDWARE = ("gpu", "jetson")
+
+
+def oracle_dir() -> Path:
+    """Return the folder of published results, which may be absent."""
+    default = Path(__file__).parents[2] / "shared" / "oracle"
+    return Path(os.environ.get("ORINBENCH_ORACLE", default))
+
+
+def _lacking(item: pytest.Item) -> str | None:
+    if item.get_closest_marker("oracle") and not oracle_dir().is_dir():
+        return f"no published results at {oracle_dir()} (ORINBENCH_ORACLE)"
+    if item.get_closest_marker("root") and os.geteuid() != 0:
+        return "needs root"
+    for marker in item.iter_markers("tool"):
+        if shutil.which(marker.args[0]) is None:
+            return f"needs the program {marker.args[0]}"
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what cannot run here, each with its reason."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in HARDWARE):
+            item.add_marker(pytest.mark.skip(reason="needs hardware that is not here"))
+        elif reason := _lacking(item):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    """Turn a skip into a failure when the run must be complete."""
+    report = yield
+    if COMPLETE and report.skipped and not any(item.get_closest_marker(name) for name in HARDWARE):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, but this run must be complete: {report.longrepr}"
+    return report
+
+
+@pytest.fixture
+def oracle() -> Path:
+    """The folder of published results."""
+    return oracle_dir()
