@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.integration.harness import Daemon, Wire, connect, running
 
 # With --complete (scripts/test) a skip is a failure, except for hardware nobody has here.
 COMPLETE = os.environ.get("ORINBENCH_TEST_COMPLETE") == "1"
@@ -53,3 +56,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
 def oracle() -> Path:
     """The folder of published results."""
     return oracle_dir()
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a name short enough for a Unix socket."""
+    return tmp_path_factory.mktemp("d")
+
+
+@pytest.fixture
+def daemon(folder: Path) -> Iterator[Daemon]:
+    """A running daemon."""
+    with running(folder) as started:
+        yield started
+
+
+@pytest.fixture
+def wire(daemon: Daemon) -> Iterator[Wire]:
+    """A raw client of it."""
+    with connect(daemon) as client:
+        yield client

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from orinbenchd.errors import StartError
+from orinbenchd.start_error import StartError
 from orinbenchd.version import version
 
 # EX_CONFIG: systemd is told not to restart on it, for nothing gets better by trying again.
@@ -67,6 +67,8 @@ def _serve(options: argparse.Namespace) -> int:
     logs.configure(settings.log_level)
     # A worker is started by exec of a fresh interpreter; gRPC must not hook into that.
     os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+    # Its C core would print beside our one line for people.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from orinbenchd.server import Daemon
 
     async def serve() -> int:

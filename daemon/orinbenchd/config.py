@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from orinbenchd.errors import StartError
+from orinbenchd.start_error import StartError
 
 if sys.version_info >= (3, 11):
     import tomllib

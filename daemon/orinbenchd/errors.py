@@ -94,10 +94,6 @@ class Unsupported(DaemonError):
     code = grpc.StatusCode.UNIMPLEMENTED
 
 
-class StartError(Exception):
-    """The daemon cannot start. The text says what is wrong, where, and what to do."""
-
-
 def to_status(error: DaemonError) -> status_pb2.Status:
     """Return google.rpc.Status with exactly one ErrorInfo."""
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=error.metadata)

@@ -24,7 +24,6 @@ from orinbench_profiles import DeclarationError, load_hardware
 from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.board.board import Board
 from orinbenchd.config import Config
-from orinbenchd.errors import StartError
 from orinbenchd.journal.reader import Reader
 from orinbenchd.journal.writer import Writer
 from orinbenchd.notify import notify, watchdog
@@ -34,6 +33,7 @@ from orinbenchd.services.artifacts import ArtifactService
 from orinbenchd.services.board import BoardService
 from orinbenchd.services.interceptor import Doorkeeper, Interceptor
 from orinbenchd.services.runs import RunService
+from orinbenchd.start_error import StartError
 from orinbenchd.telemetry.setup import make_hub
 from orinbenchd.version import version
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from orinbenchd.errors import StartError
+from orinbenchd.start_error import StartError
 
 VERSION = 1
 
@@ -35,11 +35,12 @@ def open_writer(path: Path) -> sqlite3.Connection:
     """Open the journal for its one writer, making it if it is not there. Raises StartError."""
     try:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        _refuse_newer(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA journal_size_limit = 67108864")
         _require_full(connection)
-        _migrate(connection, path)
+        _migrate(connection)
     except sqlite3.Error as error:
         raise StartError(f"journal {path}: {error}") from None
     return connection
@@ -60,12 +61,15 @@ def _require_full(connection: sqlite3.Connection) -> None:
         raise StartError(f"journal: SQLite gives journal_mode={mode}, synchronous={level}; wal and 2 are needed")
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+def _refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise StartError(
             f"journal {path}: written by a newer daemon (schema {version}, this one knows {VERSION}): "
             "install that version again, or point data_dir at another folder"
         )
-    if version == 0:
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
         connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")

@@ -179,7 +179,8 @@ class Session:
                 self._hung = True
                 await self._worker.kill()
                 return
-            await asyncio.sleep(max(left, 0.05))
+            # A later phase may have a shorter deadline: look again soon.
+            await asyncio.sleep(min(max(left, 0.05), 1.0))
 
     async def _why_gone(self) -> pb.Failure:
         if self._hung:

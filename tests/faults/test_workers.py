@@ -1,0 +1,163 @@
+"""Workers that crash, hang or speak nonsense: the run says so, the daemon lives, the next run works."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from orinbench.v1 import record_pb2
+
+from tests.integration.harness import Daemon, Wire, check_history, connect, finished_of, running, samples_of
+
+# Plays the worker's part up to `ready`, then three honest results, then whatever the test wants.
+_PRELUDE = """
+import os, signal, socket, sys, time
+from orinbench.internal.v1 import worker_pb2 as w
+from orinbench.v1 import record_pb2 as pb
+from orinbench_engines.protocol import Channel
+
+sock = socket.socket(fileno=int(sys.argv[sys.argv.index("--fd") + 1]))
+channel = Channel(sock, receives=w.ToWorker)
+
+def say(**message):
+    channel.send(w.FromWorker(**message))
+
+def result(index, sample_id=None, segment=1):
+    sample = pb.SampleRecord(index=index, sample_id=sample_id or f"s-{index:05}", segment=segment, window_ns=1)
+    say(result=w.Result(index=index, body=pb.RecordBody(sample=sample).SerializeToString()))
+
+def begin():
+    say(hello=w.Hello(protocol=1, pid=os.getpid()))
+    channel.receive()
+    say(ready=w.Ready())
+    say(phase=w.Phase(kind=w.PHASE_KIND_SAMPLING))
+    for index in range(3):
+        result(index)
+
+print("last words on stderr", file=sys.stderr, flush=True)
+"""
+
+Play = Callable[[str], tuple[Daemon, Wire, list[record_pb2.Record]]]
+
+
+@pytest.fixture
+def play(folder: Path) -> Iterator[Play]:
+    """Run ten null samples with a worker that ends as the given script says."""
+    script = folder / "worker.py"
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} {script} "$@"\n')
+    python.chmod(0o755)
+    deadlines = {"start_s": 5.0, "load_s": 5.0, "first_sample_s": 1.5, "sample_floor_s": 1.0, "stop_s": 0.5}
+    runtimes = {"default": {"python": sys.executable}, "bad": {"python": str(python)}}
+    with running(folder, runtimes=runtimes, deadlines=deadlines) as daemon, connect(daemon) as wire:
+
+        def perform(ending: str) -> tuple[Daemon, Wire, list[record_pb2.Record]]:
+            script.write_text(_PRELUDE + ending)
+            run = wire.create(wire.plan(10, runtime="bad"))
+            return daemon, wire, list(wire.watch(run.name))
+
+        yield perform
+
+
+CASES = {
+    "segfault": ("begin(); os.kill(os.getpid(), signal.SIGSEGV)", "CRASHED", "WORKER_SIGNALLED", 3),
+    "killed": ("begin(); os.kill(os.getpid(), signal.SIGKILL)", "CRASHED", "WORKER_KILLED", 3),
+    "exit 7": ("begin(); os._exit(7)", "CRASHED", "WORKER_EXITED", 3),
+    "exit 0 half-way": ("begin(); sys.exit(0)", "CRASHED", "WORKER_EXITED", 3),
+    "exception at once": ("raise RuntimeError('no model')", "CRASHED", "WORKER_EXITED", 0),
+    "hangs while sampling": ("begin(); time.sleep(600)", "HUNG", "NO_PROGRESS", 3),
+    "hangs and ignores SIGTERM": (
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN); begin(); time.sleep(600)",
+        "HUNG",
+        "NO_PROGRESS",
+        3,
+    ),
+    "hangs before hello": ("time.sleep(600)", "HUNG", "NO_PROGRESS", 0),
+    "random bytes": (
+        "begin(); sock.sendall(b'HTTP/1.1 200 OK\\r\\n\\r\\n'); time.sleep(600)",
+        "CRASHED",
+        "WORKER_NONSENSE",
+        3,
+    ),
+    "a frame that is no message": (
+        "begin(); sock.sendall(b'\\0\\0\\0\\3\\xff\\xff\\xff'); time.sleep(600)",
+        "CRASHED",
+        "WORKER_NONSENSE",
+        3,
+    ),
+    "half a frame": (
+        "begin(); sock.sendall(b'\\0\\0\\1\\0half'); sock.shutdown(1); time.sleep(600)",
+        "CRASHED",
+        "WORKER_NONSENSE",
+        3,
+    ),
+    "an empty message": ("begin(); sock.sendall(b'\\0\\0\\0\\0'); time.sleep(600)", "CRASHED", "WORKER_NONSENSE", 3),
+    "a result twice": ("begin(); result(2); time.sleep(600)", "CRASHED", "WORKER_NONSENSE", 3),
+    "a result left out": ("begin(); result(4); time.sleep(600)", "CRASHED", "WORKER_NONSENSE", 3),
+    "another sample's result": ("begin(); result(3, 's-00007'); time.sleep(600)", "CRASHED", "WORKER_NONSENSE", 3),
+    "another segment's result": ("begin(); result(3, segment=2); time.sleep(600)", "CRASHED", "WORKER_NONSENSE", 3),
+    "a result before ready": (
+        "say(hello=w.Hello(protocol=1)); channel.receive(); result(0); time.sleep(600)",
+        "CRASHED",
+        "WORKER_NONSENSE",
+        0,
+    ),
+    "more results than planned": (
+        "begin(); [result(i) for i in range(3, 11)]; time.sleep(600)",
+        "CRASHED",
+        "WORKER_NONSENSE",
+        10,
+    ),
+    "done too early": ("begin(); say(done=w.Done()); channel.receive()", "CRASHED", "WORKER_STOPPED_EARLY", 3),
+    "another version": ("say(hello=w.Hello(protocol=99)); time.sleep(600)", "INFRASTRUCTURE", "RUNTIME_VERSION", 0),
+    "says it ran out of memory": (
+        "begin(); say(failure=pb.Failure(failure_class=pb.FAILURE_CLASS_OOM, reason='DEVICE_OUT_OF_MEMORY', "
+        "message='no', oom_scope=pb.OOM_SCOPE_DEVICE)); sys.exit(1)",
+        "OOM",
+        "DEVICE_OUT_OF_MEMORY",
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_bad_worker_fails_its_run_and_nothing_else(play: Play, name: str) -> None:
+    """The run ends with the right class, keeps its honest results and the worker's last words; the next run works."""
+    ending, failure_class, reason, kept = CASES[name]
+    daemon, wire, records = play(ending)
+
+    failure = finished_of(records).failure
+    assert (record_pb2.FailureClass.Name(failure.failure_class), failure.reason) == (
+        f"FAILURE_CLASS_{failure_class}",
+        reason,
+    )
+    assert len(samples_of(records)) == kept
+    if name != "exception at once":
+        assert "last words on stderr" in failure.stderr_tail
+    else:
+        assert "no model" in failure.stderr_tail
+    check_history(list(wire.watch(wire.create(wire.plan(5)).name)), 5)
+    assert psutil.Process(daemon.pid).children(recursive=True) == []
+
+
+def test_a_missing_interpreter_is_one_clear_failure(folder: Path) -> None:
+    """A runtime whose interpreter is not there fails the run as infrastructure and names the path."""
+    runtimes = {"default": {"python": sys.executable}, "gone": {"python": str(folder / "nowhere")}}
+    with running(folder, runtimes=runtimes) as daemon, connect(daemon) as wire:
+        records = list(wire.watch(wire.create(wire.plan(2, runtime="gone")).name))
+
+    failure = finished_of(records).failure
+    assert failure.reason == "RUNTIME_BROKEN"
+    assert str(folder / "nowhere") in failure.message
+
+
+def test_a_chatty_worker_leaves_only_its_last_64_kib(play: Play) -> None:
+    """Ten megabytes on standard error do not fill the daemon: the failure keeps the end of it."""
+    _, _, records = play("for i in range(200000): print('x' * 50, i, file=sys.stderr)\nos._exit(9)")
+
+    tail = finished_of(records).failure.stderr_tail
+    assert 60_000 < len(tail) <= 65_536
+    assert tail.rstrip().endswith("199999")

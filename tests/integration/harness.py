@@ -1,0 +1,232 @@
+"""Real daemons for tests: a process, its folder, and a raw client over its real socket."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+from orinbench.v1 import artifact_pb2, artifact_pb2_grpc, board_pb2_grpc, record_pb2, run_pb2, run_pb2_grpc
+from orinbench_profiles import canonical_json, digest_bytes
+
+TERMINAL = (record_pb2.RUN_STATE_SUCCEEDED, record_pb2.RUN_STATE_FAILED, record_pb2.RUN_STATE_CANCELLED)
+
+
+class Daemon:
+    """A daemon process on a folder. Starting it again on the same folder is a restart."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.folder = folder
+        self.socket = folder / "d.sock"
+        self.config = folder / "orinbenchd.toml"
+        values = {"data_dir": "data", "socket": "d.sock", "telemetry_interval_s": 0.2, **settings}
+        self.config.write_text(to_toml(values))
+        self.ready: dict[str, Any] = {}
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """Everything it has logged, over all its lives."""
+        return (self.folder / "log").read_text()
+
+    def start(self, **environment: str) -> None:
+        """Start it and wait for its ready line."""
+        with (self.folder / "log").open("a") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "orinbenchd", "--config", str(self.config)],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env=os.environ | environment,
+            )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, f"the daemon did not start: {self.log}"
+        self.ready = json.loads(line)
+
+    def kill(self) -> None:
+        """SIGKILL, and wait for its end."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """SIGTERM, and return its exit code."""
+        return self._end(signal.SIGTERM)
+
+    def close(self) -> None:
+        """End it if it still runs."""
+        if self._process is not None:
+            self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> int:
+        assert self._process is not None
+        self._process.send_signal(number)
+        code = self._process.wait(30)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._process = None
+        return code
+
+
+@contextmanager
+def running(folder: Path, **settings: Any) -> Iterator[Daemon]:
+    """A started daemon, ended afterwards."""
+    daemon = Daemon(folder, **settings)
+    daemon.start()
+    try:
+        yield daemon
+    finally:
+        daemon.close()
+
+
+class Wire:
+    """The raw stubs over one channel."""
+
+    def __init__(self, target: str, token: str | None = None) -> None:
+        self.channel = grpc.insecure_channel(target)
+        self.runs = run_pb2_grpc.RunServiceStub(self.channel)
+        self.board = board_pb2_grpc.BoardServiceStub(self.channel)
+        self.artifacts = artifact_pb2_grpc.ArtifactServiceStub(self.channel)
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.channel.close()
+
+    def put(self, data: bytes, digest: str | None = None) -> str:
+        """Upload bytes; return their digest."""
+        digest = digest or digest_bytes(data)
+        header = artifact_pb2.PutArtifactHeader(digest=digest, size_bytes=len(data))
+
+        def messages() -> Iterator[artifact_pb2.PutArtifactRequest]:
+            yield artifact_pb2.PutArtifactRequest(header=header)
+            for start in range(0, len(data), 1 << 20):
+                yield artifact_pb2.PutArtifactRequest(chunk=data[start : start + (1 << 20)])
+
+        self.artifacts.PutArtifact(messages())
+        return digest
+
+    def plan(self, samples: int, *, runtime: str = "default", **options: Any) -> run_pb2.RunPlan:
+        """Push a null model and `samples` small inputs; return the plan. `options` go to the null engine."""
+        model = {
+            "id": "null",
+            "title": "Null",
+            "license": "Apache-2.0",
+            "engine": "null",
+            "adapter": "none",
+            "runtime": runtime,
+            "dtype": "none",
+            "warmup": 0,
+            "options": options,
+        }
+        text = b"nothing"
+        entry = {"digest": self.put(text), "bytes": len(text), "media_type": "text/plain"}
+        lines = [canonical_json({"sample_id": f"s-{i:05}", "input": entry}) for i in range(samples)]
+        return run_pb2.RunPlan(
+            suite_id="null-suite",
+            suite_digest=digest_bytes(b"suite"),
+            inputs_digest=self.put(b"".join(lines)),
+            model_id="null",
+            model_digest=self.put(canonical_json(model)),
+        )
+
+    def create(self, plan: run_pb2.RunPlan, request_id: str | None = None) -> run_pb2.Run:
+        """Submit a plan."""
+        request = run_pb2.CreateRunRequest(request_id=request_id or uuid.uuid4().hex, plan=plan)
+        return self.runs.CreateRun(request).run
+
+    def get(self, name: str) -> run_pb2.Run:
+        """Return a run as it is now."""
+        return self.runs.GetRun(run_pb2.GetRunRequest(name=name)).run
+
+    def watch(self, name: str, after_seq: int = 0) -> Iterator[record_pb2.Record]:
+        """Yield the durable records of a run until the stream ends."""
+        for page in self.runs.WatchRun(run_pb2.WatchRunRequest(name=name, after_seq=after_seq)):
+            yield from (record for record in page.records if record.seq)
+
+    def until_sample(self, name: str, index: int) -> list[record_pb2.Record]:
+        """Follow a run until a sample's result is there; return what was seen."""
+        stream = self.runs.WatchRun(run_pb2.WatchRunRequest(name=name))
+        seen: list[record_pb2.Record] = []
+        for page in stream:
+            seen += [record for record in page.records if record.seq]
+            if any(body(r).sample.index >= index for r in seen if r.kind == record_pb2.RECORD_KIND_SAMPLE):
+                stream.cancel()
+                return seen
+        raise AssertionError(f"the stream ended before sample {index}: {[body(r) for r in seen[-2:]]}")
+
+
+def connect(daemon: Daemon) -> Wire:
+    """Connect to a daemon's Unix socket."""
+    return Wire(f"unix:{daemon.socket}")
+
+
+def body(record: record_pb2.Record) -> record_pb2.RecordBody:
+    """Decode a record."""
+    return record_pb2.RecordBody.FromString(record.body)
+
+
+def samples_of(records: list[record_pb2.Record]) -> list[record_pb2.SampleRecord]:
+    """Return the sample records."""
+    return [body(record).sample for record in records if record.kind == record_pb2.RECORD_KIND_SAMPLE]
+
+
+def finished_of(records: list[record_pb2.Record]) -> record_pb2.FinishedRecord:
+    """Return the verdict, which must be the last record."""
+    assert records[-1].kind == record_pb2.RECORD_KIND_FINISHED
+    return body(records[-1]).finished
+
+
+def check_history(records: list[record_pb2.Record], samples: int) -> record_pb2.FinishedRecord:
+    """Prove a whole history: no gap in seq, every sample once and in order, and the digest."""
+    assert [record.seq for record in records] == list(range(1, len(records) + 1))
+    assert [sample.index for sample in samples_of(records)] == list(range(samples))
+    for record in records:
+        kind = record_pb2.RecordKind.Name(record.kind).removeprefix("RECORD_KIND_").lower()
+        assert body(record).WhichOneof("body") == kind
+    state = hashlib.sha256()
+    for record in records[:-1]:
+        state.update(record.seq.to_bytes(8, "big") + len(record.body).to_bytes(4, "big") + record.body)
+    finished = finished_of(records)
+    assert finished.record_digest == "sha256:" + state.hexdigest()
+    assert finished.record_count == len(records) - 1
+    return finished
+
+
+def reason_of(error: grpc.RpcError) -> tuple[grpc.StatusCode, str, dict[str, str]]:
+    """Return (code, reason, metadata) of an error, which must carry exactly one ErrorInfo."""
+    trailing = dict(error.trailing_metadata())  # type: ignore[attr-defined]
+    status = status_pb2.Status.FromString(trailing["grpc-status-details-bin"])
+    (detail,) = status.details
+    info = error_details_pb2.ErrorInfo()
+    assert detail.Unpack(info)
+    assert info.domain == "orinbench.v1"
+    return error.code(), info.reason, dict(info.metadata)  # type: ignore[attr-defined]
+
+
+def to_toml(values: dict[str, Any], prefix: str = "") -> str:
+    """Write plain values, lists of tables and tables as TOML."""
+    plain, tables = [], []
+    for key, value in values.items():
+        if isinstance(value, dict):
+            tables.append(f"[{prefix}{key}]\n" + to_toml(value, f"{prefix}{key}."))
+        elif isinstance(value, list):
+            tables += [f"[[{prefix}{key}]]\n" + to_toml(item, f"{prefix}{key}.") for item in value]
+        else:
+            plain.append(f"{key} = {json.dumps(value)}\n")
+    return "".join(plain + tables)
