@@ -1,0 +1,82 @@
+"""A full disk: the run waits and goes on when there is room, and nothing is lost."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from orinbench.v1 import record_pb2
+
+from tests.integration.harness import body, check_history, connect, reason_of, running
+
+pytestmark = pytest.mark.root
+
+
+@pytest.fixture
+def small_disk(folder: Path) -> Iterator[Path]:
+    """A data directory on a disk of 300 MiB of its own."""
+    data = folder / "data"
+    data.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300m", "tmpfs", data], check=True)
+    try:
+        yield data
+    finally:
+        subprocess.run(["umount", data], check=True)
+
+
+def fill(data: Path) -> Path:
+    """Write a file until the disk is full."""
+    filler = data / "filler"
+    with filler.open("wb", buffering=0) as file:
+        size = 1 << 20
+        while size:
+            try:
+                while True:
+                    file.write(bytes(size))
+            except OSError:
+                size //= 2
+    return filler
+
+
+def test_a_full_disk_pauses_the_run_until_there_is_room(small_disk: Path, folder: Path) -> None:
+    """The run becomes PAUSED, goes on by itself when space is freed, and its history is whole, in one segment."""
+    with running(folder) as daemon, connect(daemon) as wire:
+        plan = wire.plan(4000, delay_ms=2, text="x" * 200)
+        run = wire.create(plan)
+        wire.until_sample(run.name, 10)
+        filler = fill(small_disk)
+        while wire.get(run.name).state != record_pb2.RUN_STATE_PAUSED:
+            assert wire.get(run.name).state == record_pb2.RUN_STATE_RUNNING
+        with pytest.raises(grpc.RpcError) as error:
+            wire.create(plan)
+        assert reason_of(error.value)[1] == "DISK_LOW"
+        filler.unlink()
+        records = list(wire.watch(run.name))
+
+    finished = check_history(records, 4000)
+    assert finished.state == record_pb2.RUN_STATE_SUCCEEDED
+    reached = [body(r).state.state for r in records if r.kind == record_pb2.RECORD_KIND_STATE]
+    assert record_pb2.RUN_STATE_PAUSED in reached
+    assert "RESUMED" not in [violation.reason for violation in finished.violations]
+
+
+def test_a_daemon_killed_on_a_full_disk_comes_back(small_disk: Path, folder: Path) -> None:
+    """SIGKILL while paused loses no committed sample: with room again, the next daemon completes the run."""
+    with running(folder) as daemon:
+        with connect(daemon) as wire:
+            run = wire.create(wire.plan(2000, delay_ms=2, text="x" * 200))
+            seen = wire.until_sample(run.name, 10)
+            filler = fill(small_disk)
+            while wire.get(run.name).state != record_pb2.RUN_STATE_PAUSED:
+                pass
+        daemon.kill()
+        filler.unlink()
+        daemon.start()
+        with connect(daemon) as wire:
+            records = list(wire.watch(run.name))
+
+    check_history(records, 2000)
+    assert records[: len(seen)] == seen
