@@ -1,0 +1,89 @@
+"""A board's document as JSON, CSV and Markdown: the same bytes on every machine and Python."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orinbench_client.boards.build import Document
+from orinbench_client.boards.tables import Table, board_tables
+
+
+def to_json(document: Document) -> str:
+    """Return the document as JSON, its keys sorted."""
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=True) + "\n"
+
+
+def to_csv(document: Document) -> str:
+    """Return the rows of all boards in full precision, one line a run and board; an absent reading is empty."""
+    rows = [
+        {"board": name, **_flat(row)} for name, board in document["boards"].items() for row in board.get("rows", [])
+    ]
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, list):
+            flat |= {f"{name}_lo": value[0], f"{name}_hi": value[1]}
+        else:
+            flat[name] = value
+    return flat
+
+
+def to_markdown(document: Document) -> str:
+    """Return the board for people to read."""
+    parts = [f"# Leaderboard: {_escape(document['suite']['id'])}", *_head(document)]
+    for table in board_tables(document):
+        parts += [f"## {_escape(table.title)}", _markdown_table(table)]
+    if not document["boards"]["accuracy"]["rows"]:
+        parts.append("No run is ranked.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(document: Document) -> list[str]:
+    uncertainty = document["uncertainty"]
+    lines = [
+        f"- {name}: {_escape(document[key]['id'])} (`{document[key]['digest']}`)"
+        for name, key in (("Suite", "suite"), ("Hardware", "hardware"), ("Execution", "execution_contract"))
+    ]
+    if document["normalizer"]:
+        lines.append(f"- Normaliser: {document['normalizer']['name']} (`{document['normalizer']['digest']}`)")
+    lines.append(
+        f"- Intervals: {100 * uncertainty['confidence_level']:g} %, {uncertainty['method']},"
+        f" {uncertainty['replicates']} replicates, seed {uncertainty['seed']}"
+    )
+    heading = [f"**{document['heading']}**"] if document["heading"] else []
+    return [*heading, "\n".join(lines)]
+
+
+def _markdown_table(table: Table) -> str:
+    lines = [table.columns, ["---"] * len(table.columns), *table.cells]
+    return "\n".join(f"| {' | '.join(_escape(cell) for cell in line)} |" for line in lines)
+
+
+def _escape(text: str) -> str:
+    """Return text that is one cell and no markup."""
+    plain = " ".join(text.split())
+    for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("*", "\\*")):
+        plain = plain.replace(sign, escaped)
+    return plain
+
+
+def index_markdown(boards: Sequence[Mapping[str, Any]]) -> str:
+    """Return the list of several boards, each in a folder of its own."""
+    lines = [
+        f"- [{_escape(board['suite'])}, {_escape(board['hardware'])}, {_escape(board['execution_contract'])}]"
+        f"({board['folder']}/leaderboard.md)"
+        for board in boards
+    ]
+    return "# Leaderboards\n\n" + "\n".join(lines) + "\n"

@@ -1,0 +1,151 @@
+"""Which runs share a board, and which of them are ranked in it. Whoever is not is listed with the cause.
+
+A board holds runs of one suite digest, one hardware profile and one execution contract, under one normaliser. In it
+one run a model is ranked: of imported runs the only one at the model's current digest, of native ones the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from orinbench_client.bundles.model import AXES, SUCCEEDED, Axis, Labelled, RunFacts, ScoredRun
+
+#: What keeps a run from official boards only: on a development profile it is the ordinary case.
+OFFICIAL_ONLY = frozenset(
+    {
+        "PROFILE_MISMATCH",
+        "DEVELOPMENT_PROFILE",
+        "SIMULATED",
+        "SOURCE_REVISION_UNKNOWN",
+        "ISOLATION_LOW",
+        "SIGNATURE_INVALID",
+    }
+)
+DEVELOPMENT = "DEVELOPMENT_PROFILE"
+
+
+@dataclass(frozen=True)
+class Unranked:
+    """A run that is not ranked by `axes`, and why."""
+
+    run: RunFacts
+    axes: tuple[Axis, ...]
+    cause: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """The content of one board: `runs` are ranked by accuracy, and by each axis not named in `unranked`."""
+
+    suite: Labelled
+    hardware: Labelled
+    contract: Labelled
+    normalizer: str
+    development: bool
+    runs: tuple[ScoredRun, ...]
+    unranked: tuple[Unranked, ...]
+
+    def ranked_by(self, axis: Axis) -> list[ScoredRun]:
+        """Return the runs whose readings on `axis` count."""
+        voided = {entry.run.run_id for entry in self.unranked if axis in entry.axes}
+        return [run for run in self.runs if run.facts.run_id not in voided]
+
+
+class _Key(NamedTuple):
+    suite: str
+    hardware: str
+    contract: str
+
+
+def group_runs(runs: Sequence[ScoredRun]) -> list[Group]:
+    """Return the boards that `runs` make, in a fixed order.
+
+    A run that cannot be ranked never makes a board of its own where there is another: it is listed in the boards of
+    its suite, hardware and contract, or else in all of its suite.
+    """
+    sound = [run for run in runs if not _obstacles(run)]
+    unsound = [run for run in runs if _obstacles(run)]
+    members: dict[tuple[_Key, str], list[ScoredRun]] = {}
+    for run in sound or unsound:
+        members.setdefault((_key(run), run.normalizer), []).append(run)
+    stray = unsound if sound else []
+    return [
+        _group(group, [run for run in stray if key in _homes(run, members)]) for key, group in sorted(members.items())
+    ]
+
+
+def _key(run: ScoredRun) -> _Key:
+    return _Key(run.facts.suite.digest, run.facts.hardware.digest, run.facts.contract.digest)
+
+
+def _homes(run: ScoredRun, members: Mapping[tuple[_Key, str], Sequence[ScoredRun]]) -> list[tuple[_Key, str]]:
+    own = [key for key in members if key[0] == _key(run)]
+    return own or [key for key, group in members.items() if group[0].facts.suite.name == run.facts.suite.name]
+
+
+def _obstacles(run: ScoredRun) -> list[str]:
+    """Return the causes for which a run is ranked nowhere."""
+    facts = run.facts
+    if facts.state != SUCCEEDED:
+        return [facts.failure or facts.state]
+    if facts.causes:
+        return list(facts.causes)
+    if run.counts is None:
+        return ["no score of this normaliser by this version: orinbench score"]
+    return []
+
+
+def _group(runs: Sequence[ScoredRun], stray: Sequence[ScoredRun]) -> Group:
+    development = any(violation.reason == DEVELOPMENT for run in runs for violation in run.facts.violations)
+    unranked = [Unranked(run.facts, AXES, "; ".join(_obstacles(run))) for run in (*stray, *runs) if _obstacles(run)]
+    chosen: list[ScoredRun] = []
+    for run in runs:
+        voids = _voids(run.facts, development)
+        unranked += [Unranked(run.facts, axes, cause) for cause, axes in voids.items()]
+        if not _obstacles(run) and not any("accuracy" in axes for axes in voids.values()):
+            chosen.append(run)
+    chosen, surplus = _one_a_model(chosen)
+    first = runs[0].facts
+    return Group(
+        first.suite,
+        first.hardware,
+        first.contract,
+        runs[0].normalizer,
+        development,
+        tuple(sorted(chosen, key=lambda run: (run.facts.model.name, run.facts.run_id))),
+        tuple(sorted([*unranked, *surplus], key=lambda entry: (entry.run.model.name, entry.run.run_id, entry.cause))),
+    )
+
+
+def _voids(facts: RunFacts, development: bool) -> dict[str, tuple[Axis, ...]]:
+    """Return what single causes void, by cause."""
+    causes: dict[str, set[Axis]] = {}
+    for violation in facts.violations:
+        if violation.voids and not (development and violation.reason in OFFICIAL_ONLY):
+            causes.setdefault(violation.message or violation.reason, set()).update(violation.voids)
+    for axis, cause in facts.unread.items():
+        causes.setdefault(cause, set()).add(axis)
+    return {cause: tuple(axis for axis in AXES if axis in axes) for cause, axes in causes.items()}
+
+
+def _one_a_model(runs: Iterable[ScoredRun]) -> tuple[list[ScoredRun], list[Unranked]]:
+    chosen: list[ScoredRun] = []
+    surplus: list[Unranked] = []
+    by_model: dict[tuple[str, str], list[ScoredRun]] = {}
+    for run in runs:
+        # An import may bring another version of a model than a second import: each is current in its own.
+        version = "" if run.facts.origin == "orinbench" else run.facts.model.digest
+        by_model.setdefault((run.facts.model.name, version), []).append(run)
+    for group in by_model.values():
+        last = max(group, key=lambda run: (run.facts.end_ns, run.facts.run_id))
+        if len(group) == 1 or last.facts.origin == "orinbench":
+            chosen.append(last)
+            cause = f"superseded by {last.facts.run_id}, a later run of the model"
+            surplus += [Unranked(run.facts, AXES, cause) for run in group if run is not last]
+        else:
+            names = ", ".join(sorted(run.facts.run_id for run in group))
+            cause = f"{len(group)} successful runs of one model, only one may be: {names}: remove the others"
+            surplus += [Unranked(run.facts, AXES, cause) for run in group]
+    return chosen, surplus

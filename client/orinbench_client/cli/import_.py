@@ -1,0 +1,52 @@
+"""`orinbench import`: the results of other tools as bundles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from orinbench_client.bundles.peste_import import Imported
+
+_HELP = """Import the results of other tools as bundles.
+
+\b
+orinbench import peste DIR --out results
+"""
+app = typer.Typer(help=_HELP)
+DirectoryArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder with results, suites and models.")]
+OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results folder the bundles go into.")]
+_SHOWN = 10
+
+
+@app.command()
+def peste(directory: DirectoryArgument, out: OutOption) -> None:
+    """Import a directory of PESTE (schema 1 or 2); every edit count is checked.
+
+    \b
+    orinbench import peste DIR --out results
+    """
+    from orinbench_client.bundles.peste_import import import_peste
+
+    imported = import_peste(directory, out)
+    for run in imported:
+        typer.echo(_describe(run))
+        for difference in run.checked.differences[:_SHOWN]:
+            where = f"{difference.place}: {difference.what}"
+            typer.echo(f"  {where} is {difference.stored!r}, should be {difference.expected!r}", err=True)
+        if (more := len(run.checked.differences) - _SHOWN) > 0:
+            typer.echo(f"  and {more} more: see {run.path / 'imports'}", err=True)
+    known = sum(run.known for run in imported)
+    typer.echo(f"{out}: {len(imported) - known} runs imported, {known} were there already")
+
+
+def _describe(run: Imported) -> str:
+    upstream = run.checked.bundle.run
+    if run.checked.differences:
+        return f"{upstream.run_id}: does not hold up, {len(run.checked.differences)} differences: will not be ranked"
+    if run.checked.score is None:
+        return f"{upstream.run_id}: {upstream.status}"
+    counts = run.checked.score.counts()
+    return f"{upstream.run_id}: {len(run.checked.score.lines)} samples, CER {counts.cer:.4f}, WER {counts.wer:.4f}"

@@ -1,0 +1,44 @@
+"""`orinbench leaderboard`: boards of all bundles in a results folder, written or checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder of bundles.")]
+OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the boards are written.")]
+SuiteOption = Annotated[str | None, typer.Option("--suite", metavar="ID", help="Only this suite.")]
+NormalizerOption = Annotated[
+    str | None, typer.Option("--normalizer", metavar="NAME", help="Rank by this score; the suite's own if not given.")
+]
+CheckOption = Annotated[bool, typer.Option("--check", help="Write nothing; fail if what is there differs.")]
+GATE_NOT_MET = 1
+
+
+def leaderboard(
+    results: ResultsOption,
+    out: OutOption,
+    suite: SuiteOption = None,
+    normalizer: NormalizerOption = None,
+    check: CheckOption = False,
+) -> None:
+    """Make the leaderboards of a results folder.
+
+    \b
+    orinbench leaderboard --results results --out boards
+    orinbench leaderboard --results results --out boards --check
+    """
+    from orinbench_client.boards.output import differing, make_files, write_files
+    from orinbench_client.bundles.results import find_bundles, load_run
+
+    files = make_files([load_run(path, normalizer) for path in find_bundles(results, suite)])
+    if not check:
+        write_files(out, files)
+        typer.echo(f"{out}: {len(files)} files")
+    elif different := differing(out, files):
+        typer.echo(f"{out}: not what the bundles give: {', '.join(different)}", err=True)
+        raise typer.Exit(GATE_NOT_MET)
+    else:
+        typer.echo(f"{out}: {len(files)} files, all as the bundles give them")

@@ -1,0 +1,135 @@
+"""The program `orinbench`. A command's module is imported only when that command is called."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, NamedTuple, cast
+
+import typer
+
+from orinbench_client.errors import OrinbenchError
+
+# sysexits.h: a fault of the program itself.
+EX_SOFTWARE = 70
+INTERRUPTED = 128 + signal.SIGINT
+# Its public subclass is the same in every version of typer; where the class itself lives is not.
+_UsageError = cast("type[Exception]", typer.BadParameter.__mro__[1])
+
+
+class Command(NamedTuple):
+    """Where a command lives, and the line the overview shows: the first of its docstring."""
+
+    module: str
+    attribute: str
+    summary: str
+
+
+COMMANDS = {
+    "demo": Command("demo", "demo", "Start a daemon here and run both demo models on it."),
+    "run": Command("run", "run", "Run a model over a suite on a board, and score it."),
+    "runs": Command("runs", "runs", "List the runs of a board, newest first."),
+    "watch": Command("watch", "watch", "Follow a run from where you left it."),
+    "cancel": Command("runs", "cancel", "Stop a queued or active run."),
+    "resume": Command("runs", "resume", "Continue a failed run in a new segment."),
+    "push": Command("push", "push", "Send a model or a suite to a board ahead of a run."),
+    "board": Command("board", "board", "Show what a board is, and whether it takes runs."),
+    "check": Command("board", "check", "Run a board's preflight checks."),
+    "top": Command("top", "top", "Watch a board live."),
+    "suites": Command("declarations", "suites", "List the suites."),
+    "models": Command("declarations", "models", "List the models."),
+    "validate": Command("declarations", "validate", "Check a model or a suite declaration."),
+    "prepare": Command("declarations", "prepare", "Get a suite's data ready and verify them."),
+    "score": Command("score", "score", "Score bundles by the normaliser of their suite."),
+    "rescore": Command("rescore", "rescore", "Score bundles by another normaliser; no score is ever replaced."),
+    "compare": Command("compare", "compare", "Compare two runs of one suite, sample by sample."),
+    "leaderboard": Command("leaderboard", "leaderboard", "Make the leaderboards of a results folder."),
+    "import": Command("import_", "app", "Import the results of other tools as bundles."),
+    "export": Command("export", "export", "Export bundles in PESTE's layout."),
+}
+
+_EPILOG = """Exit codes: 0 ok, 1 gate not met, 2 usage or bad input, 3 run failed, 4 board refused,
+5 cannot reach the board. The board: --host, ORINBENCH_HOST, the config file, or the local socket."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code. Errors are one line on standard error."""
+    arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    # What gRPC logs of its own about links that come and go is no news to people; errors reach them by us.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    try:
+        command = typer.main.get_command(_app(_called(arguments)))
+        return int(command.main(arguments, prog_name="orinbench", standalone_mode=False) or 0)
+    except OrinbenchError as error:
+        return _complain(str(error), error.exit_code)
+    except _UsageError as error:
+        return _complain(_usage_text(error), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _complain("interrupted", INTERRUPTED)
+    except Exception as error:
+        if os.environ.get("ORINBENCH_DEBUG"):
+            raise
+        text = f"unexpected {type(error).__name__}: {error} (ORINBENCH_DEBUG=1 shows where)"
+        return _complain(text, EX_SOFTWARE)
+
+
+def _app(called: str | None) -> typer.Typer:
+    app = typer.Typer(rich_markup_mode=None, no_args_is_help=False, add_completion=True)
+    app.callback(epilog=_EPILOG)(_root)
+    for name, command in COMMANDS.items():
+        if name != called:
+            app.command(name, help=command.summary)(_not_called)
+            continue
+        code = getattr(import_module(f"orinbench_client.cli.{command.module}"), command.attribute)
+        if isinstance(code, typer.Typer):
+            app.add_typer(code, name=name)
+        else:
+            app.command(name)(code)
+    return app
+
+
+def _called(arguments: Sequence[str]) -> str | None:
+    """Return the command on the command line; a shell that completes gives its words in the environment."""
+    words = [*arguments, *os.environ.get("COMP_WORDS", "").split()[1:]]
+    return next((word for word in words if word in COMMANDS), None)
+
+
+def _not_called() -> None:
+    """Stand for a command that only the overview needs."""
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print("orinbench", version("orinbench"))
+        except PackageNotFoundError:
+            print("orinbench (a checkout that is not installed)")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Benchmark models on boards: submit runs, follow them, score them, rank them."""
+
+
+def _usage_text(error: Exception) -> str:
+    text = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    return f"{text} (see: {context.command_path if context else 'orinbench'} --help)"
+
+
+def _complain(text: str, code: int) -> int:
+    print(f"orinbench: {' '.join(text.split())}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

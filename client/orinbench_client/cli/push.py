@@ -1,0 +1,74 @@
+"""`orinbench push`: artifacts ahead of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from orinbench_client.cli.common import HostOption, TokenOption
+from orinbench_client.errors import BadInput
+from orinbench_client.sdk import Address, Client, Model, find_address, open_model, push_model, push_suite, require_api
+from orinbench_client.suites import Suite, open_suite
+
+# An upload that is over sooner needs no meter.
+_QUIET_S = 1.0
+
+
+def push(
+    model: Annotated[str | None, typer.Option("--model", "-m", help="Name of a model, or its .toml file.")] = None,
+    suite: Annotated[str | None, typer.Option("--suite", "-s", help="Name of a suite, or its folder.")] = None,
+    host: HostOption = None,
+    token_file: TokenOption = None,
+) -> None:
+    """Send a model or a suite to a board ahead of a run.
+
+    Only what the board lacks is sent; a broken upload goes on where it stopped. References stay here.
+
+    \b
+    orinbench push --model fa-demo-small --suite fa-demo-v1
+    """
+    if model is None and suite is None:
+        raise BadInput("nothing to push: give --model, --suite or both")
+    opened = (open_model(model) if model else None, open_suite(suite) if suite else None)
+    asyncio.run(_push(find_address(host, token_file), *opened))
+
+
+class PushMeter:
+    """Shows on standard error how far an upload is, if it takes long: in place on a terminal, else in lines."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._next = time.monotonic() + _QUIET_S
+        self._shown = False
+
+    def __enter__(self) -> PushMeter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown and self._terminal:
+            print(file=sys.stderr)
+
+    def show(self, sent: int, total: int) -> None:
+        """Take note of the bytes sent so far."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._shown, self._next = True, now + (0.2 if self._terminal else 5.0)
+        text = f"pushing {sent / 1e6:.1f} of {total / 1e6:.1f} MB"
+        print(f"\r{text}" if self._terminal else text, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
+
+
+async def _push(address: Address, model: Model | None, suite: Suite | None) -> None:
+    async with Client(address) as client:
+        require_api(await client.get_board())
+        with PushMeter() as meter:
+            if suite is not None:
+                await push_suite(client, suite, meter.show)
+                print(f"suite {suite.declaration.id}: the board has it")
+            if model is not None:
+                await push_model(client, model, meter.show)
+                print(f"model {model.declaration.id}: the board has it")

@@ -1,0 +1,115 @@
+"""`orinbench score`: the named score of bundles, made if it is not there, and shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from orinbench_client.bundles.results import Bundle
+    from orinbench_client.scoring.store import ScoreSummary
+    from orinbench_client.suites import Suite
+
+BundlesArgument = Annotated[
+    list[Path],
+    typer.Argument(metavar="BUNDLE...", help="Folders of runs, or results folders."),
+]
+SuiteOption = Annotated[
+    str | None,
+    typer.Option("--suite", metavar="SUITE", help="Name or folder of the suite that holds the right answers."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one line a bundle.")]
+
+
+def score(bundles: BundlesArgument, suite: SuiteOption = None, as_json: JsonOption = False) -> None:
+    """Score bundles by the normaliser of their suite.
+
+    \b
+    orinbench score results/fleurs-fa-ir-v1/RUN
+    orinbench score results --json
+    """
+    score_all(bundles, suite, None, as_json)
+
+
+def score_all(paths: list[Path], suite: str | None, normalizer: str | None, as_json: bool) -> None:
+    """Score every bundle of `paths` that succeeded, and print each score."""
+    from orinbench_client.bundles.model import SUCCEEDED
+    from orinbench_client.bundles.results import open_bundle
+    from orinbench_client.scoring.bundle import score_bundle
+
+    found = bundle_paths(paths)
+    for path in found:
+        bundle = open_bundle(path)
+        if len(found) > 1 and bundle.facts.state != SUCCEEDED:
+            typer.echo(f"{path}: not scored: {bundle.facts.failure or bundle.facts.state}", err=True)
+            continue
+        summary = score_bundle(bundle, suite_for(bundle, suite), normalizer)
+        typer.echo(_as_json(bundle, summary) if as_json else _as_text(bundle, summary))
+
+
+def bundle_paths(paths: list[Path]) -> list[Path]:
+    """Return the bundles that are meant: a bundle itself, all of a suite's folder, or all of a results folder."""
+    from orinbench_client.bundles.results import find_bundles, runs_in
+
+    found: list[Path] = []
+    for path in paths:
+        runs = [path] if (path / "run.json").is_file() else runs_in(path) if path.is_dir() else []
+        found += runs or find_bundles(path)
+    return found
+
+
+def suite_for(bundle: Bundle, name: str | None) -> Suite | None:
+    """Return the suite that holds the right answers of a native bundle; None for one that brings its own."""
+    if bundle.references is not None:
+        return None
+    from orinbench_client.suites import open_suite
+
+    return open_suite(name or bundle.facts.suite.name)
+
+
+def _as_json(bundle: Bundle, summary: ScoreSummary) -> str:
+    import json
+
+    content = {"bundle": str(bundle.path), **summary.model_dump(by_alias=True)}
+    return json.dumps(content, ensure_ascii=False, sort_keys=True)
+
+
+def _as_text(bundle: Bundle, summary: ScoreSummary) -> str:
+    lines = [f"{bundle.facts.run_id}: {summary.name}, {summary.samples} samples", *_rates(bundle, summary)]
+    join = summary.diagnostics["zwnj_join"]
+    lines.append(f"  WER with ZWNJ joined {join['wer']:.4f} ({join['references_with_zwnj']} references hold one)")
+    digits = summary.diagnostics["digits"]
+    lines.append(f"  references with digits: {_part(digits['with'])}; without: {_part(digits['without'])}")
+    for bucket in summary.diagnostics.get("durations", []):
+        upper = f" to {bucket['up_to_s']:g} s" if "up_to_s" in bucket else ""
+        if bucket["samples"]:
+            lines.append(f"  over {bucket['over_s']:g} s{upper}: {_part(bucket)}")
+    return "\n".join(lines)
+
+
+def _rates(bundle: Bundle, summary: ScoreSummary) -> list[str]:
+    from orinbench_client.scoring.store import read_counts
+    from orinbench_client.statistics import Replicates, percentile_interval
+
+    counts = read_counts(bundle.path, summary)
+    words, characters = (counts.word_edits, counts.word_units), (counts.character_edits, counts.character_units)
+    replicates = Replicates([*words, *characters])
+    lines = []
+    for name, rate, columns, totals in (
+        ("WER", summary.wer, words, summary.words),
+        ("CER", summary.cer, characters, summary.characters),
+    ):
+        lo, hi = percentile_interval(replicates.rates(*columns))
+        edits = "  ".join(f"{kind[0].upper()} {totals[kind]}" for kind in ("substitutions", "deletions", "insertions"))
+        lines.append(f"  {name} {rate:.4f}, 95 % {lo:.4f} to {hi:.4f}  {edits}  of {totals['units']}")
+    return lines
+
+
+def _part(part: Mapping[str, float]) -> str:
+    if not part["samples"]:
+        return "none"
+    return f"{part['samples']} samples, WER {part['wer']:.4f}, CER {part['cer']:.4f}"

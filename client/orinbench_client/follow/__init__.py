@@ -1,0 +1,1 @@
+"""Following a run: records in, figures on the way, a bundle at the end."""

@@ -1,0 +1,70 @@
+"""Which suite a run is of, and the figures people and scripts are told at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from orinbench.v1.run_pb2 import RunPlan
+
+from orinbench_client.bundles.model import Counts
+from orinbench_client.bundles.results import load_run
+from orinbench_client.errors import BadInput
+from orinbench_client.statistics import Replicates, percentile_interval
+from orinbench_client.suites import Suite, open_suite
+
+
+def matching_suite(plan: RunPlan, name: str | None, note: Callable[[str], None]) -> Suite | None:
+    """Return the suite a run is of, from our own or from the folder `name`; None, with a note, if it is not here.
+
+    Raises BadInput for a suite that was named and is damaged.
+    """
+    try:
+        suite = open_suite(name or plan.suite_id)
+    except BadInput as error:
+        if name is not None:
+            raise
+        note(f"the right answers are not here, so the bundle stays unscored: {error} (--suite DIR names a folder)")
+        return None
+    if suite.digest == plan.suite_digest:
+        return suite
+    note(
+        f"suite {plan.suite_id} here has the digest {suite.digest}, the run is of {plan.suite_digest}: "
+        "the bundle stays unscored"
+    )
+    return None
+
+
+def outcome(bundle: Path) -> dict[str, Any]:
+    """Return what a bundle says of its run, for people and scripts. What is not known is left out."""
+    scored = load_run(bundle)
+    facts, timing, memory = scored.facts, scored.facts.timing, scored.facts.memory
+    found: dict[str, Any] = {
+        "run": facts.run_id,
+        "suite": facts.suite.name,
+        "model": facts.model.name,
+        "state": facts.state,
+        "bundle": str(bundle),
+        "violations": [violation.reason for violation in facts.violations],
+    }
+    if facts.failure:
+        found["failure"] = facts.failure
+    if timing is not None and timing.total_audio_ns:
+        found["rtf"] = timing.total_window_ns / timing.total_audio_ns
+    if memory is not None and memory.peak_bytes is not None:
+        found["memory"] = {"method": memory.method, "peak_bytes": memory.peak_bytes}
+    if scored.counts is not None:
+        found["score"] = {"normalizer": scored.normalizer, **_rates(scored.counts)}
+    return found
+
+
+def _rates(counts: Counts) -> dict[str, Any]:
+    columns = [counts.word_edits, counts.word_units, counts.character_edits, counts.character_units]
+    replicates = Replicates(columns)
+    return {
+        "wer": counts.wer,
+        "wer_interval": list(percentile_interval(replicates.rates(columns[0], columns[1]))),
+        "cer": counts.cer,
+        "cer_interval": list(percentile_interval(replicates.rates(columns[2], columns[3]))),
+    }

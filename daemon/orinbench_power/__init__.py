@@ -1,0 +1,1 @@
+"""The root helper: a handful of fixed verbs on a Unix socket. Standard library only."""

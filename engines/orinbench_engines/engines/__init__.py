@@ -1,0 +1,1 @@
+"""Engines: each owns a device, a precision and a memory meter."""

@@ -1,0 +1,82 @@
+"""Tiny ONNX graphs whose output can be worked out by hand, and the sounds for them."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import onnx
+import soundfile
+from onnx import TensorProto, helper, numpy_helper
+from orinbench_profiles import canonical_json
+
+# Blank, then a for a positive level and b for a negative one.
+VOCABULARY = canonical_json({"blank": 0, "tokens": ["<blank>", "a", "b"]})
+_LEVELS = {"a": 8192, "b": -8192, " ": 0}
+
+
+def ctc_graph(batch: int | str = 1, classes: int = 3, output: str = "logits") -> bytes:
+    """Return a graph that tells the mean level of each window of 400 samples, hop 160: 0, above 0, below 0."""
+    weights = np.zeros((classes, 1, 400), np.float32)
+    weights[1], weights[2] = 1 / 400, -1 / 400
+    bias = np.zeros(classes, np.float32)
+    bias[0] = 0.01
+    nodes = [
+        helper.make_node("Unsqueeze", ["audio", "axes"], ["wave"]),
+        helper.make_node("Conv", ["wave", "weights", "bias"], ["levels"], strides=[160]),
+        helper.make_node("Transpose", ["levels"], [output], perm=[0, 2, 1]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "levels",
+        [helper.make_tensor_value_info("audio", TensorProto.FLOAT, [batch, "samples"])],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, [batch, "frames", classes])],
+        [
+            numpy_helper.from_array(weights, "weights"),
+            numpy_helper.from_array(bias, "bias"),
+            numpy_helper.from_array(np.array([1]), "axes"),
+        ],
+    )
+    return _serialised(graph)
+
+
+def big_graph(elements: int) -> bytes:
+    """Return a graph of the same interface that needs 4 bytes for each of so many elements to run."""
+    fill = helper.make_tensor("value", TensorProto.FLOAT, [1], [0.0])
+    nodes = [
+        helper.make_node("Shape", ["audio"], ["size"]),
+        helper.make_node("ReduceMin", ["size"], ["one"], keepdims=1),
+        helper.make_node("Mul", ["one", "elements"], ["shape"]),
+        helper.make_node("ConstantOfShape", ["shape"], ["filled"], value=fill),
+        helper.make_node("ReduceMax", ["filled"], ["most"], keepdims=1),
+        helper.make_node("Reshape", ["most", "logits_shape"], ["logits_one"]),
+        helper.make_node("Expand", ["logits_one", "wide"], ["logits"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "big",
+        [helper.make_tensor_value_info("audio", TensorProto.FLOAT, [1, "samples"])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 1, 3])],
+        [
+            numpy_helper.from_array(np.array([elements]), "elements"),
+            numpy_helper.from_array(np.array([1, 1, 1]), "logits_shape"),
+            numpy_helper.from_array(np.array([1, 1, 3]), "wide"),
+        ],
+    )
+    return _serialised(graph)
+
+
+def sound(text: str, rate: int = 16_000, channels: int = 1, form: str = "FLAC", subtype: str = "PCM_16") -> bytes:
+    """Return audio that ctc_graph hears as `text`: 800 samples of each letter's level."""
+    levels = np.repeat([_LEVELS[letter] for letter in text], 800).astype(np.int16)
+    frames: Any = levels if channels == 1 else np.stack([levels] * channels, axis=1)
+    file = io.BytesIO()
+    soundfile.write(file, frames, rate, format=form, subtype=subtype)
+    return file.getvalue()
+
+
+def _serialised(graph: onnx.GraphProto) -> bytes:
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    return bytes(model.SerializeToString())

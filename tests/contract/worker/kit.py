@@ -1,0 +1,183 @@
+"""Plays the daemon: an artifact folder, a real worker process, the other end of its socket pair."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from orinbench.internal.v1.worker_pb2 import Ack, FromWorker, Prepare, Stop, ToWorker
+from orinbench.v1.record_pb2 import Failure, RecordBody, SampleRecord
+from orinbench_engines.protocol import daemon_channel
+from orinbench_profiles import ModelDeclaration, ModelFile, canonical_json, digest_bytes
+
+
+class Store:
+    """An artifact folder as the daemon keeps it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(self, data: bytes) -> str:
+        """Store bytes, return their digest."""
+        digest = digest_bytes(data)
+        path = self.path(digest)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return digest
+
+    def path(self, digest: str) -> Path:
+        """Where an artifact lies."""
+        name = digest.removeprefix("sha256:")
+        return self.folder / name[:2] / name
+
+    def put_inputs(self, inputs: list[bytes], media_type: str = "text/plain", **bounds: float) -> str:
+        """Store inputs named s-0, s-1 … and their manifest; return its digest."""
+        lines = []
+        for index, data in enumerate(inputs):
+            artifact = {"digest": self.put(data), "bytes": len(data), "media_type": media_type}
+            lines.append(canonical_json({"sample_id": f"s-{index}", "input": artifact, **bounds}))
+        return self.put(b"".join(lines))
+
+    def put_model(
+        self,
+        engine: str,
+        adapter: str = "none",
+        files: Mapping[str, bytes] | None = None,
+        options: Mapping[str, Any] | None = None,
+        warmup: int = 1,
+    ) -> str:
+        """Store a model's files and declaration; return the digest of the declaration."""
+        declaration = ModelDeclaration(
+            id="trial",
+            title="Trial",
+            license="Apache-2.0",
+            engine=engine,
+            adapter=adapter,
+            dtype="float32",
+            files=[
+                ModelFile(path=path, digest=self.put(data), bytes=len(data)) for path, data in (files or {}).items()
+            ],
+            warmup=warmup,
+            options=dict(options or {}),
+        )
+        return self.put(canonical_json(declaration.model_dump(mode="json", exclude_none=True)))
+
+    def prepare(self, model: str, inputs: str, planned: int, **fields: Any) -> Prepare:
+        """Return a Prepare for the first segment, with a window that never fills unless told otherwise."""
+        known: dict[str, Any] = {"segment": 1, "window": 1_000_000, "device": "cpu", "isolation": "none"}
+        return Prepare(
+            artifacts_path=str(self.folder),
+            model_digest=model,
+            inputs_digest=inputs,
+            planned_samples=planned,
+            **{**known, **fields},
+        )
+
+
+def environment(extra_path: Path | None = None) -> dict[str, str]:
+    """Return an environment in which a child process finds what this one finds, and what lies in extra_path."""
+    paths = [str(extra_path)] if extra_path else []
+    path = os.pathsep.join([*paths, *filter(None, sys.path)])
+    return {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "error"}
+
+
+class RunningWorker:
+    """A worker process and the daemon's end of its socket; killed when left, whatever happened."""
+
+    def __init__(self, extra_path: Path | None = None) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "orinbench_engines.worker", "--fd", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment(extra_path),
+            )
+        self.socket = ours
+        self.channel = daemon_channel(ours)
+
+    def __enter__(self) -> RunningWorker:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.hang_up()
+        self.process.kill()
+        self.process.communicate()
+
+    @property
+    def process_folder(self) -> Path:
+        """The process in /proc."""
+        return Path("/proc") / str(self.process.pid)
+
+    def hang_up(self) -> None:
+        """Close the daemon's end, as its death would."""
+        self.channel.close()
+
+    def prepare(self, prepare: Prepare) -> None:
+        """Say what to do."""
+        self.channel.send(ToWorker(prepare=prepare))
+
+    def acknowledge(self, index: int) -> None:
+        """Say that everything up to index is durable."""
+        self.channel.send(ToWorker(ack=Ack(index=index)))
+
+    def stop(self) -> None:
+        """Ask to stop."""
+        self.channel.send(ToWorker(stop=Stop()))
+
+    def messages(self) -> Iterator[FromWorker]:
+        """Yield what the worker says until it says nothing more."""
+        while (message := self.channel.receive()) is not None:
+            yield message
+
+    def until(self, kind: str) -> FromWorker:
+        """Read on to the first message of this kind."""
+        return next(message for message in self.messages() if message.WhichOneof("message") == kind)
+
+    def end(self) -> tuple[int, str]:
+        """Wait for the process to end by itself; return its exit code and standard error."""
+        stdout, stderr = self.process.communicate()
+        assert stdout == b"", "the worker's standard output is the daemon's"
+        return self.process.returncode, stderr.decode()
+
+
+def run(prepare: Prepare, extra_path: Path | None = None) -> list[FromWorker]:
+    """Run a worker to its end, acknowledging every result; return all it said."""
+    said = []
+    with RunningWorker(extra_path) as worker:
+        worker.prepare(prepare)
+        for message in worker.messages():
+            said.append(message)
+            if message.HasField("result"):
+                worker.acknowledge(message.result.index)
+        code, stderr = worker.end()
+    assert code == (0 if said[-1].HasField("done") else 1), stderr
+    return said
+
+
+def fail(prepare: Prepare, extra_path: Path | None = None) -> Failure:
+    """Run a worker that must fail; return the failure."""
+    said = run(prepare, extra_path)
+    assert said[-1].HasField("failure"), said[-1]
+    return said[-1].failure
+
+
+def samples(said: list[FromWorker]) -> list[SampleRecord]:
+    """Return the sample records among the messages."""
+    return [RecordBody.FromString(message.result.body).sample for message in said if message.HasField("result")]
+
+
+def kinds(said: list[FromWorker]) -> list[str]:
+    """Return the kinds of the messages but log lines."""
+    return [kind for message in said if (kind := str(message.WhichOneof("message"))) != "log"]

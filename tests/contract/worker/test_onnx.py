@@ -1,0 +1,158 @@
+"""The onnxruntime engine with the ctc adapter, in a real worker on real graphs and sounds."""
+
+from __future__ import annotations
+
+import pytest
+from orinbench.internal.v1.worker_pb2 import Prepare
+from orinbench.v1.record_pb2 import (
+    FAILURE_CLASS_BOARD,
+    FAILURE_CLASS_INPUT,
+    FAILURE_CLASS_MODEL,
+    FAILURE_CLASS_OOM,
+    FAILURE_CLASS_POLICY,
+    MEMORY_METHOD_PROCESS_RSS,
+    OOM_SCOPE_HOST,
+    FailureClass,
+)
+
+from tests.contract.worker.graphs import VOCABULARY, big_graph, ctc_graph, sound
+from tests.contract.worker.kit import RunningWorker, Store, fail, run, samples
+
+
+def _prepare(
+    store: Store,
+    graph: bytes,
+    sounds: list[bytes],
+    vocabulary: bytes = VOCABULARY,
+    device: str = "cpu",
+    options: dict[str, int] | None = None,
+) -> Prepare:
+    model = store.put_model("onnxruntime", "ctc", {"m/graph.onnx": graph, "m/vocab.json": vocabulary}, options)
+    return store.prepare(model, store.put_inputs(sounds, "audio/flac"), len(sounds), device=device)
+
+
+def test_speech_becomes_text(store: Store) -> None:
+    """FLAC and WAV go through the graph to the text worked out by hand; stages fill the window in order."""
+    said = run(_prepare(store, ctc_graph(), [sound("ab a"), sound("b", form="WAV"), sound("  ")]))
+    records = samples(said)
+
+    assert [record.text for record in records] == ["aba", "b", ""]
+    assert [record.audio_seconds for record in records] == [0.2, 0.05, 0.1]
+    for record in records:
+        assert [stage.name for stage in record.stages] == ["decode_audio", "inference", "decode_text"]
+        assert 0 < sum(stage.duration_ns for stage in record.stages) <= record.window_ns
+
+
+def test_facts_memory_and_settings_are_recorded(store: Store) -> None:
+    """The record tells provider, checkpoint size, threads and versions, and the peak resident set never falls."""
+    graph = ctc_graph("n")
+    said = run(_prepare(store, graph, [sound("a")] * 3, options={"threads": 2}))
+    ready = next(message.ready for message in said if message.HasField("ready"))
+    peaks = [record.memory.peak_rss_bytes for record in samples(said)]
+
+    assert list(ready.model_facts.devices) == ["CPUExecutionProvider"]
+    assert (ready.model_facts.checkpoint_bytes, ready.model_facts.batch_size) == (len(graph), 1)
+    assert ready.environment.settings["threads"] == "2"
+    assert ready.environment.settings["memory_peak_since"] == "before the checkpoint was loaded"
+    assert {"numpy", "onnxruntime", "soundfile"} <= set(ready.environment.packages)
+    assert ready.memory.method == MEMORY_METHOD_PROCESS_RSS
+    assert 1 << 20 < ready.memory.peak_rss_bytes <= peaks[0]
+    assert peaks == sorted(peaks)
+    assert said[-1].done.memory.peak_rss_bytes >= peaks[-1]
+
+
+def test_as_many_threads_compute_as_declared(store: Store) -> None:
+    """Five threads are four more than one, which is what a declaration without the option gets."""
+    inputs = [sound("a"), sound("b")]
+
+    def threads(**options: int) -> int:
+        prepare = _prepare(store, ctc_graph(), inputs, options=options)
+        prepare.window = 1
+        with RunningWorker() as worker:
+            worker.prepare(prepare)
+            worker.until("result")
+            return len(list((worker.process_folder / "task").iterdir()))
+
+    assert threads(threads=5) - threads() == 4
+    assert threads(threads=1) == threads()
+
+
+def test_two_runs_give_the_same_text(store: Store) -> None:
+    """The same model and inputs in two processes give the same outputs."""
+    prepare = _prepare(store, ctc_graph(), [sound("ab"), sound("a a")])
+
+    assert [r.text for r in samples(run(prepare))] == [r.text for r in samples(run(prepare))]
+
+
+@pytest.mark.parametrize(
+    ("graph", "vocabulary", "failure_class", "reason", "message"),
+    [
+        (b"garbage" * 99, VOCABULARY, FAILURE_CLASS_MODEL, "CHECKPOINT_UNREADABLE", "m/graph.onnx"),
+        (ctc_graph()[:-200], VOCABULARY, FAILURE_CLASS_MODEL, "CHECKPOINT_UNREADABLE", "m/graph.onnx"),
+        (ctc_graph(2), VOCABULARY, FAILURE_CLASS_POLICY, "BATCH_SIZE", "input 'audio' takes a batch of 2"),
+        (ctc_graph(output="probs"), VOCABULARY, FAILURE_CLASS_MODEL, "GRAPH_INTERFACE", "probs [1, '?', 3]"),
+        (ctc_graph(classes=4), VOCABULARY, FAILURE_CLASS_MODEL, "GRAPH_INTERFACE", "4 classes, its vocabulary 3"),
+        (ctc_graph(), b"{}", FAILURE_CLASS_MODEL, "VOCABULARY_INVALID", "m/vocab.json: blank: Field required"),
+        (
+            ctc_graph(),
+            b'{"blank":3,"tokens":["","a","b"]}',
+            FAILURE_CLASS_MODEL,
+            "VOCABULARY_INVALID",
+            "m/vocab.json: blank is 3 of 3 tokens",
+        ),
+    ],
+    ids=["garbage", "cut short", "batch of two", "other output", "other classes", "empty vocabulary", "no blank"],
+)
+def test_an_unfit_model_is_refused_at_load(
+    store: Store, graph: bytes, vocabulary: bytes, failure_class: FailureClass, reason: str, message: str
+) -> None:
+    """A model that cannot be read, has a batch, or does not fit its vocabulary is refused by its declared name."""
+    failure = fail(_prepare(store, graph, [sound("a")], vocabulary))
+
+    assert (failure.failure_class, failure.reason) == (failure_class, reason)
+    assert message in failure.message
+    assert str(store.folder) not in failure.message
+    assert "Traceback" not in failure.message
+
+
+def test_a_missing_provider_is_not_replaced(store: Store) -> None:
+    """A run that needs CUDA is refused where ONNX Runtime has none, not run on the CPU."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+        pytest.skip("this ONNX Runtime has CUDA")
+    failure = fail(_prepare(store, ctc_graph(), [sound("a")], device="cuda"))
+
+    assert (failure.failure_class, failure.reason) == (FAILURE_CLASS_BOARD, "PROVIDER_MISSING")
+
+
+def test_auto_takes_what_is_there(store: Store) -> None:
+    """Where the hardware profile leaves the device open, the run takes place and says on what."""
+    said = run(_prepare(store, ctc_graph(), [sound("a")], device="auto"))
+
+    assert next(message.ready for message in said if message.HasField("ready")).model_facts.devices
+
+
+def test_memory_the_runtime_cannot_get_is_out_of_memory(store: Store) -> None:
+    """A graph that asks for forty terabytes ends as out of host memory, by the text of ONNX Runtime itself."""
+    failure = fail(_prepare(store, big_graph(10**13), [sound("a")]))
+
+    assert (failure.failure_class, failure.oom_scope) == (FAILURE_CLASS_OOM, OOM_SCOPE_HOST)
+    assert failure.reason == "HOST_OUT_OF_MEMORY"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (sound("a", rate=44_100, channels=2), "SAMPLE_RATE"),
+        (sound("aaaa", form="WAV")[:-40], "AUDIO_TRUNCATED"),
+        (b"", "AUDIO_EMPTY"),
+    ],
+    ids=["44.1 kHz stereo", "cut short", "nothing"],
+)
+def test_unfit_audio_ends_the_run_and_names_its_sample(store: Store, data: bytes, reason: str) -> None:
+    """Audio that is not canonical is the input's fault: results before it stand, and the sample is named."""
+    failure = fail(_prepare(store, ctc_graph(), [sound("a"), data]))
+
+    assert (failure.failure_class, failure.reason) == (FAILURE_CLASS_INPUT, reason)
+    assert (failure.sample_index, failure.sample_id) == (1, "s-1")
+    assert "sample s-1" in failure.message

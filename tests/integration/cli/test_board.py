@@ -1,0 +1,122 @@
+"""The commands that look at a board, against a real daemon."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.program import PROGRAM, Orinbench, Terminal, null_model, program_in
+from tests.integration.harness import Daemon
+
+
+@pytest.fixture
+def program(shared: Daemon, tmp_path: Path) -> Iterator[Orinbench]:
+    """The program in a folder of its own."""
+    with program_in(tmp_path, shared) as program:
+        yield program
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    """A terminal of the test's own."""
+    with closing(Terminal()) as terminal:
+        yield terminal
+
+
+def test_board(program: Orinbench) -> None:
+    """`board` tells identity, profile, state and queue, and the same as JSON."""
+    text = program.good("board")
+    content = json.loads(program.good("board", "--json"))
+
+    assert content["hardware_profile"] == "cpu-dev"
+    assert content["api_revision"] >= 1
+    for words in ("idle", "cpu-dev (not official), the board matches", "unknown ("):
+        assert words in text
+
+
+def test_check(program: Orinbench) -> None:
+    """`check` lists the preflight checks and ends with 0 when they pass."""
+    assert "disk_free" in program.good("check")
+    assert json.loads(program.good("check", "--json"))["passed"] is True
+
+
+def test_check_that_fails(daemon: Daemon, tmp_path: Path) -> None:
+    """A board that does not pass ends `check` with 1, and the table says what to do."""
+    daemon.stop()
+    profile = tmp_path / "greedy.toml"
+    base = Path(__file__).parents[3] / "profiles" / "orinbench_profiles" / "hardware" / "cpu-dev.toml"
+    text = base.read_text().replace('id = "cpu-dev"', 'id = "greedy"')
+    profile.write_text(text.replace("free_disk_gib = 0.25", "free_disk_gib = 1e9"))
+    daemon.config.write_text(daemon.config.read_text() + f'profile = "{profile}"\n')
+    daemon.start()
+
+    done = Orinbench(tmp_path, daemon).call("check")
+
+    assert done.returncode == 1, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("disk_free")]
+    assert "FAILED" in line
+
+
+def test_top_once(program: Orinbench) -> None:
+    """`top --once` prints one frame: what this machine gives, and dashes for what it does not."""
+    text = program.good("top", "--once")
+
+    assert "cpu-dev" in text
+    (power,) = [line for line in text.splitlines() if line.startswith("module power")]
+    assert power.endswith("–")
+
+
+def test_top_on_a_terminal(program: Orinbench, terminal: Terminal) -> None:
+    """On a terminal `top` draws frame after frame until Ctrl-C, which is no error."""
+    process = subprocess.Popen(
+        [*PROGRAM, "top", "--interval", "0.1"],
+        env={**program.environment, "TERM": "xterm"},
+        stdin=terminal.theirs,
+        stdout=terminal.theirs,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        terminal.until(b"cpu-dev", 3)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert (process.stderr.read(), process.wait(30)) == (b"", 0)
+
+
+def test_push_sends_once(program: Orinbench) -> None:
+    """`push` makes the board have suite and model; a second call sends nothing and says the same."""
+    said = [program.good("push", "--suite", "fa-demo-v1", "--model", "fa-demo-small") for _ in range(2)]
+
+    assert said == ["suite fa-demo-v1: the board has it\nmodel fa-demo-small: the board has it"] * 2
+
+
+def test_runs_by_state(program: Orinbench, tmp_path: Path) -> None:
+    """`runs` filters by state, counts, and prints JSON lines."""
+    name = program.good("run", "-s", "fa-demo-v1", "-m", null_model(tmp_path, 0), "--limit", "1", "--detach")
+    program.good("watch", name)
+
+    found = [json.loads(line) for line in program.good("runs", "--state", "succeeded", "--json").splitlines()]
+    assert f"runs/{name}" in [run["name"] for run in found]
+    assert program.good("runs", "--state", "paused") == "no runs"
+
+
+def test_live_view_on_a_terminal(program: Orinbench, terminal: Terminal, tmp_path: Path) -> None:
+    """On a terminal a run is drawn in place, and what it prints at the end is not."""
+    process = subprocess.Popen(
+        [*PROGRAM, "run", "-s", "fa-demo-v1", "-m", null_model(tmp_path, 20), "--json"],
+        cwd=tmp_path,
+        env={**program.environment, "TERM": "xterm", "COLUMNS": "100"},
+        stdin=terminal.theirs,
+        stdout=subprocess.PIPE,
+        stderr=terminal.theirs,
+    )
+    with process:
+        terminal.until(b"running")
+        assert process.stdout is not None
+        assert json.loads(process.stdout.read())["state"] == "succeeded"
+        assert process.wait(30) == 0

@@ -1,0 +1,1 @@
+"""The fake programs; `simlib` is copied beside them into each board."""

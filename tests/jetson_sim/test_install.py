@@ -1,0 +1,176 @@
+"""The installer and the units: the plan on a simulated root, a real install below one, what systemd says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.jetson_sim.builder import build
+
+REPOSITORY = Path(__file__).parents[2]
+UNITS = ("orinbenchd.service", "orinbench-power.service", "orinbench-power.socket")
+
+
+def script(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # Only our own package is installed: what it needs is the package index's matter.
+    environment = {**os.environ, "PIP_NO_DEPS": "1"}
+    return subprocess.run(
+        [REPOSITORY / "scripts" / name, *arguments], capture_output=True, text=True, env=environment, timeout=110
+    )
+
+
+def tree(root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*")}
+
+
+def plan(ended: subprocess.CompletedProcess[str]) -> list[str]:
+    """The actions alone: neither checks nor the content of files."""
+    return [line for line in ended.stdout.splitlines() if line.startswith(("do ", "write ", "keep "))]
+
+
+@pytest.mark.tool("systemctl")
+def test_a_dry_run_prints_the_exact_plan_and_changes_nothing(tmp_path: Path) -> None:
+    """Every file with its content and every command, in order; the board's folder is as it was."""
+    root = build(tmp_path / "root", "agx-orin-32gb").root
+    before = tree(root)
+
+    ended = script("install-jetson", "--dry-run", "--exclusive", "--root", str(root))
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert tree(root) == before
+    at, here, source = root, REPOSITORY, root / "opt/orinbench/source"
+    parts = ("pyproject.toml", "README.md", "LICENSE", "client", "daemon", "engines", "profiles", "proto")
+    pip = "-m pip install --quiet --disable-pip-version-check --upgrade"
+    assert plan(ended) == [
+        f"write  {at}/etc/sysusers.d/orinbench.conf",
+        f"do     systemd-sysusers --root={at} orinbench.conf",
+        f"write  {at}/etc/tmpfiles.d/orinbench.conf",
+        f"do     systemd-tmpfiles --create --root={at} orinbench.conf",
+        f"do     /usr/bin/python3 -m venv --system-site-packages {at}/opt/orinbench",
+        f"do     rm -rf {source}",
+        f"do     mkdir {source}",
+        f"do     cp -r {' '.join(str(here / part) for part in parts)} {source}",
+        f"do     {at}/opt/orinbench/bin/python {pip} {source}[daemon]",
+        f"do     rm -rf {source}",
+        f"write  {at}/etc/orinbench/orinbenchd.toml",
+        f"write  {at}/etc/systemd/system/orinbenchd.service",
+        f"write  {at}/etc/systemd/system/orinbench-power.socket",
+        f"write  {at}/etc/systemd/system/orinbench-power.service",
+        f"write  {at}/etc/systemd/system/orinbenchd.service.d/devices.conf",
+        f"write  {at}/etc/udev/rules.d/99-orinbench-exclusive.rules",
+        f"do     systemctl --root={at} enable orinbench-power.socket orinbenchd.service",
+    ]
+    assert '       | profile = "agx-orin-32gb-maxn"' in ended.stdout
+    allowed = [line.split("=")[1] for line in ended.stdout.splitlines() if "| DeviceAllow=" in line]
+    assert "/dev/nvmap rw" in allowed
+    assert "/dev/dri/renderD128 rw" in allowed
+    assert all((root / line.split()[0].lstrip("/")).exists() for line in allowed)
+
+
+@pytest.mark.tool("systemctl")
+def test_a_machine_that_is_no_jetson_is_refused_before_any_change(tmp_path: Path) -> None:
+    """All failed checks are named at once, exit code 1, nothing written."""
+    (tmp_path / "root").mkdir()
+
+    ended = script("install-jetson", "--dry-run", "--root", str(tmp_path / "root"))
+
+    assert ended.returncode == 1
+    for name in ("board", "profile", "l4t", "gpu-nodes"):
+        assert f"check  {name}: FAILED" in ended.stdout
+    assert plan(ended) == []
+    assert tree(tmp_path / "root") == set()
+
+
+@pytest.mark.parametrize("name", ["install-jetson", "uninstall-jetson"])
+def test_an_unknown_option_shows_how_to_use_it(name: str) -> None:
+    """Exit code 2 and the usage on standard error."""
+    ended = script(name, "--frobnicate")
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert f"sudo scripts/{name}" in ended.stderr
+
+
+@pytest.mark.root
+@pytest.mark.tool("systemd-sysusers")
+@pytest.mark.tool("/usr/bin/python3")
+def test_installing_twice_and_removing_leaves_nothing_but_data(tmp_path: Path) -> None:
+    """A real install below a root: programs that start, a second run that writes nothing, a clean removal."""
+    root = build(tmp_path / "root", "agx-orin-64gb").root
+    for name in ("passwd", "group", "shadow", "gshadow"):
+        (root / "etc" / name).write_text("")
+    before = tree(root)
+
+    first = script("install-jetson", "--exclusive", "--root", str(root))
+    assert first.returncode == 0, first.stdout + first.stderr
+    version = subprocess.run(
+        [root / "opt/orinbench/bin/orinbench-power", "--help"], capture_output=True, text=True, timeout=60
+    )
+    assert version.returncode == 0
+    config = root / "etc/orinbench/orinbenchd.toml"
+    assert 'profile = "agx-orin-64gb-maxn"' in config.read_text()
+    assert oct(config.stat().st_mode & 0o777) == "0o640"
+    config.write_text(config.read_text() + "# mine\n")
+
+    second = script("install-jetson", "--exclusive", "--root", str(root))
+    assert second.returncode == 0, second.stdout + second.stderr
+    assert not [line for line in plan(second) if line.startswith("write")]
+    assert config.read_text().endswith("# mine\n")
+
+    (root / "var/lib/orinbench/journal.sqlite").write_text("results")
+    removed = script("uninstall-jetson", "--root", str(root))
+    assert removed.returncode == 0, removed.stdout + removed.stderr
+    accounts = {"etc/.pwd.lock", "etc/passwd-", "etc/group-", "etc/shadow-", "etc/gshadow-"}
+    files = {path for path in tree(root) - before - accounts if not (root / path).is_dir()}
+    assert files == {"var/lib/orinbench/journal.sqlite", "var/lib/orinbench/orinbenchd.toml.removed"}
+    assert not [path for path in tree(root) if "orinbench" in path and not path.startswith("var/lib/orinbench")]
+    assert "orinbench" not in (root / "etc/passwd").read_text() + (root / "etc/group").read_text()
+    assert script("uninstall-jetson", "--root", str(root)).returncode == 0
+
+
+@pytest.fixture
+def units(tmp_path: Path) -> Path:
+    """The units, with a program that is there in place of ours, and the device rules of a simulated board."""
+    root = build(tmp_path / "root", "agx-orin-32gb").root
+    ended = script("install-jetson", "--dry-run", "--root", str(root))
+    devices = [line[9:] for line in ended.stdout.splitlines() if "| DeviceAllow=" in line]
+    folder = tmp_path / "units"
+    (folder / "orinbenchd.service.d").mkdir(parents=True)
+    (folder / "orinbenchd.service.d/devices.conf").write_text("\n".join(["[Service]", *devices]))
+    for name in UNITS:
+        text = (REPOSITORY / "systemd" / name).read_text()
+        program = shutil.which("true")
+        for ours in ("/opt/orinbench/bin/orinbenchd", "/opt/orinbench/bin/orinbench-power"):
+            text = text.replace(f"ExecStart={ours} ", f"ExecStart={program} ")
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.tool("systemd-analyze")
+def test_systemd_finds_no_fault_in_the_units(units: Path) -> None:
+    """`systemd-analyze verify` says nothing at all: no unknown directive, no wrong value."""
+    ended = subprocess.run(
+        ["systemd-analyze", "verify", *(str(units / name) for name in UNITS)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert (ended.returncode, ended.stdout + ended.stderr) == (0, "")
+
+
+@pytest.mark.tool("systemd-analyze")
+@pytest.mark.parametrize("name", ["orinbenchd.service", "orinbench-power.service"])
+def test_the_services_stay_as_closed_as_the_documentation_says(units: Path, name: str) -> None:
+    """The exposure level stays under 4.0 of 10."""
+    ended = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--threshold=40", str(units / name)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert ended.returncode == 0, ended.stdout[-300:]

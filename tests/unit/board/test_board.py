@@ -1,0 +1,475 @@
+"""The board as a whole on simulated Jetsons: identity, preflight, taking and giving back, violations."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from orinbench.v1.board_pb2 import BoardIdentity
+from orinbench.v1.record_pb2 import Axis, Check, CheckResult, FailureClass, Violation
+from orinbench.v1.telemetry_pb2 import Telemetry
+from orinbench_profiles.loader import load_hardware
+from orinbench_profiles.schema import HardwareProfile
+from orinbenchd.board.board import Board, BoardRefusedError
+from orinbenchd.board.rootfs import Absent
+from orinbenchd.telemetry.setup import make_hub
+
+from tests.jetson_sim import events, helper
+from tests.jetson_sim.boards import BOARDS
+from tests.jetson_sim.builder import SimulatedBoard, build
+
+PASSED, FAILED, UNKNOWN = (
+    CheckResult.CHECK_RESULT_PASSED,
+    CheckResult.CHECK_RESULT_FAILED,
+    CheckResult.CHECK_RESULT_UNKNOWN,
+)
+
+
+def profile_of(built: SimulatedBoard, **changes: Any) -> HardwareProfile:
+    """The board's own profile; the disk of a test machine need not be that large."""
+    profile = load_hardware(built.board.profile).declaration
+    return profile.model_copy(update={"free_disk_gib": 0.0, **changes})
+
+
+def board_on(built: SimulatedBoard, socket: Path | None = None, **changes: Any) -> Board:
+    return Board(built.root, profile_of(built, **changes), helper_socket=socket, data_dir=built.root)
+
+
+@contextmanager
+def owned(built: SimulatedBoard, **changes: Any) -> Iterator[Board]:
+    """A board with its helper running."""
+    with helper.running(built.root) as power:
+        yield board_on(built, power.socket, **changes)
+
+
+def by_name(checks: list[Check]) -> dict[str, Check]:
+    return {check.name: check for check in checks}
+
+
+@pytest.mark.parametrize("name", sorted(BOARDS))
+def test_every_simulated_board_matches_its_own_profile_and_no_other(tmp_path: Path, name: str) -> None:
+    """The profile's conditions hold on its board, and on every other board at least one does not."""
+    built = build(tmp_path / "root", name)
+    profiles = {board.profile for board in BOARDS.values()}
+
+    matching = {
+        profile
+        for profile in profiles
+        if all(
+            check.result == PASSED
+            for check in Board(
+                built.root, load_hardware(profile).declaration, helper_socket=None, data_dir=tmp_path
+            ).profile_checks()
+        )
+    }
+
+    assert matching == {built.board.profile}
+
+
+def test_identity_of_an_agx_orin(tmp_path: Path) -> None:
+    """Module, memory, cores, releases and versions come from the files that say so."""
+    identity = board_on(build(tmp_path / "root", "agx-orin-32gb")).identity()
+
+    assert identity.model == "NVIDIA Jetson AGX Orin Developer Kit"
+    assert "nvidia,p3701-0004" in identity.compatible
+    assert identity.memory_total_bytes == 31_433_556 * 1024
+    assert (identity.cpu_count, identity.architecture) == (8, "aarch64")
+    assert (identity.l4t_release, identity.jetpack_version) == ("36.4.7", "6.2.1")
+    assert (identity.cuda_version, identity.cudnn_version) == ("12.6.11", "9.3.0.75-1")
+    assert identity.tensorrt_version == "10.3.0.30-1+cuda12.5"
+    assert list(identity.gpus) == ["17000000.gpu"]
+    assert dict(identity.absent_reasons) == {}
+
+
+def test_facts_beyond_the_identity_are_kept(tmp_path: Path) -> None:
+    """GCID, compiler version, packages, mode, and how often competitors are looked for go with each run."""
+    facts = board_on(build(tmp_path / "root", "agx-orin-32gb")).facts()
+
+    assert facts["l4t_gcid"] == "42132812"
+    assert facts["cuda_nvcc"] == "12.6.68"
+    assert facts["power_mode"] == "MAXN"
+    assert facts["competitor_poll_s"] == "2"
+    assert facts["root"] == "simulated"
+
+
+@pytest.mark.parametrize(
+    ("line", "release", "says"),
+    [
+        (
+            "# R36 (release), REVISION: 9.9, GCID: 1, BOARD: generic, EABI: aarch64, DATE: x",
+            "36.9.9",
+            "not in the table",
+        ),
+        ("vendor image 7", None, "not of the known form"),
+    ],
+)
+def test_an_unknown_release_leaves_fields_absent_with_a_reason(
+    tmp_path: Path, line: str, release: str | None, says: str
+) -> None:
+    """A release nobody knows: JetPack is absent, not guessed; everything else is still there."""
+    built = build(tmp_path / "root", "agx-orin-32gb", options={"l4t_line": line})
+
+    identity = board_on(built).identity()
+
+    assert (identity.l4t_release if identity.HasField("l4t_release") else None) == release
+    assert not identity.HasField("jetpack_version")
+    assert says in identity.absent_reasons["jetpack_version"]
+    assert identity.cpu_count == 8
+
+
+def test_an_unknown_release_is_no_refusal_but_voids_the_run(tmp_path: Path) -> None:
+    """What cannot be read can neither match nor be another: the run goes on and is marked PROFILE_MISMATCH."""
+    built = build(tmp_path / "root", "agx-orin-32gb", options={"l4t_line": "vendor image 7"})
+
+    async def run(board: Board) -> tuple[list[Check], list[Violation]]:
+        found = await board.acquire()
+        await board.release()
+        return found, board.start_violations(found)
+
+    with owned(built) as board:
+        found, violations = asyncio.run(run(board))
+
+    assert by_name(found)["profile.l4t_release"].result == UNKNOWN
+    mismatch = next(made for made in violations if made.reason == "PROFILE_MISMATCH")
+    assert "profile.l4t_release" in mismatch.message
+    assert len(mismatch.voids) == 4
+
+
+def test_every_file_may_be_missing_or_senseless(tmp_path: Path) -> None:
+    """An empty root and a root of nonsense: identity and preflight answer, with a reason for every field."""
+    fields = {f.name for f in BoardIdentity.DESCRIPTOR.fields} - {"absent_reasons"}
+    (tmp_path / "empty").mkdir()
+    nonsense = build(tmp_path / "nonsense", "agx-orin-32gb")
+    for path in list(nonsense.root.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            path.write_bytes(b"\xff\x00 nonsense\n" * 3)
+    profile = profile_of(nonsense)
+    for root in (tmp_path / "empty", nonsense.root):
+        board = Board(root, profile, helper_socket=None, data_dir=tmp_path)
+        identity, checks = board.identity(), asyncio.run(board.preflight())
+        for name in ("l4t_release", "jetpack_version", "cuda_version", "tensorrt_version", "memory_total_bytes"):
+            assert not identity.HasField(name)
+            assert identity.absent_reasons[name]
+        assert set(identity.absent_reasons) <= fields
+        assert any(check.result == FAILED for check in checks)
+
+
+def test_a_folder_in_place_of_a_file_is_unreadable_not_fatal(tmp_path: Path) -> None:
+    """Where the kernel answers with an error the field says unreadable."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    events.remove(built, path="/proc/meminfo")
+    built.path("/proc/meminfo").mkdir()
+
+    identity = board_on(built).identity()
+
+    assert "unreadable" in identity.absent_reasons["memory_total_bytes"]
+
+
+def test_this_machine_is_a_board_too(tmp_path: Path) -> None:
+    """On any Linux under the development profile: identity from /proc, nothing refused, the run marked."""
+    board = Board(Path("/"), load_hardware("cpu-dev").declaration, helper_socket=None, data_dir=tmp_path)
+    identity = board.identity()
+
+    assert identity.memory_total_bytes > 0
+    assert identity.kernel_release == os.uname().release
+    assert identity.boot_id
+    assert "l4t_release" in identity.absent_reasons
+    found = asyncio.run(board.acquire())
+    assert [check.name for check in found] == ["disk_free"]
+    assert [made.reason for made in board.start_violations(found)] == ["DEVELOPMENT_PROFILE"]
+    assert not board.simulated
+
+
+def test_a_fit_board_is_switched_to_the_top_mode_and_back(tmp_path: Path) -> None:
+    """From MODE_50W: the checks pass and say what will be done; MAXN during the run; MODE_50W after it."""
+    built = build(tmp_path / "root", "agx-orin-32gb", mode="MODE_50W")
+
+    async def run(board: Board) -> list[Check]:
+        found = await board.acquire()
+        assert built.mode() == board.power_mode() == "MAXN"
+        await board.release()
+        await board.release()
+        return found
+
+    with owned(built) as board:
+        mode = by_name(asyncio.run(run(board)))["power_mode"]
+
+    assert (mode.result, mode.expected, mode.found) == (PASSED, "MAXN", "MODE_50W")
+    assert "helper" in mode.hint
+    assert built.mode() == "MODE_50W"
+
+
+def test_clocks_are_locked_when_the_profile_says_so(tmp_path: Path) -> None:
+    """Minimum equals maximum during the run; the old minimum comes back."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    low = built.path("/sys/class/devfreq/17000000.gpu/min_freq")
+
+    async def run(board: Board) -> None:
+        await board.acquire()
+        assert low.read_text() == "1300500000\n"
+        await board.release()
+
+    with owned(built, lock_clocks=True) as board:
+        asyncio.run(run(board))
+
+    assert low.read_text() == "306000000\n"
+
+
+@pytest.mark.parametrize("question", ["by-settings", "always"])
+def test_a_mode_that_needs_a_reboot_refuses_the_run(tmp_path: Path, question: str) -> None:
+    """Whether it can be foreseen from the configuration or nvpmodel asks: refused as board, "reboot needed" named."""
+    mode = "MODE_30W" if question == "by-settings" else "MODE_50W"
+    built = build(tmp_path / "root", "agx-orin-32gb", mode=mode, options={"reboot_question": question})
+
+    with owned(built) as board, pytest.raises(BoardRefusedError) as refused:
+        asyncio.run(board.acquire())
+
+    failure = refused.value.failure
+    assert failure.failure_class == FailureClass.FAILURE_CLASS_BOARD
+    assert failure.reason == "PREFLIGHT_FAILED"
+    assert "reboot needed" in failure.message
+    assert by_name(list(failure.checks))["power_mode"].found == mode
+    assert by_name(list(failure.checks))["disk_free"].result == PASSED
+    assert built.mode() == mode
+    assert not built.path("/sim/rebooted").exists()
+
+
+def test_without_a_helper_a_wrong_mode_is_refused_and_says_what_to_type(tmp_path: Path) -> None:
+    """No helper configured: the hint is the command that sets the mode by hand."""
+    built = build(tmp_path / "root", "agx-orin-32gb", mode="MODE_50W")
+
+    check = by_name(asyncio.run(board_on(built).preflight()))["power_mode"]
+
+    assert check.result == FAILED
+    assert "sudo nvpmodel -m 0" in check.hint
+
+
+def test_without_a_helper_a_board_in_its_mode_runs(tmp_path: Path) -> None:
+    """Nothing has to be changed, so nothing is asked of the helper that is not there."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+
+    asyncio.run(board_on(built).acquire())
+
+    assert not [call for call in built.calls() if call.startswith("nvpmodel")]
+
+
+def test_a_helper_that_is_down_does_not_matter_where_nothing_has_to_be_changed(tmp_path: Path) -> None:
+    """In its mode already, and on a profile that does not insist on knowing all GPU clients: the run goes on."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    board = board_on(built, tmp_path / "no.sock", official=False)
+
+    found = by_name(asyncio.run(board.acquire()))
+
+    assert found["power_mode"].result == PASSED
+    assert found["gpu_clients"].result == UNKNOWN
+
+
+@pytest.mark.parametrize("mode", ["MAXN", "MODE_50W"])
+def test_two_daemons_cannot_have_one_board(tmp_path: Path, mode: str) -> None:
+    """While one holds it the other is refused with the first one's pid, whatever the mode; then it gets it."""
+    built = build(tmp_path / "root", "agx-orin-32gb", mode=mode)
+
+    async def run(socket: Path) -> str:
+        first, second = board_on(built, socket), board_on(built, socket)
+        await first.acquire()
+        with pytest.raises(BoardRefusedError) as refused:
+            await second.acquire()
+        assert built.mode() == "MAXN"
+        await first.release()
+        await second.acquire()
+        await second.release()
+        return refused.value.failure.message
+
+    with helper.running(built.root) as power:
+        message = asyncio.run(run(power.socket))
+
+    assert f"another daemon (pid {os.getpid()}) controls the board" in message
+    assert built.mode() == mode
+
+
+@pytest.mark.parametrize("nvmap", [True, False])
+def test_somebody_on_the_gpu_refuses_the_run_by_name(tmp_path: Path, nvmap: bool) -> None:
+    """Xorg counts, whether the nvmap table shows it or only its open nodes: class policy, name and pid said."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    events.gpu_client(built, name="Xorg", pid=4711, nvmap=nvmap)
+
+    with owned(built) as board, pytest.raises(BoardRefusedError) as refused:
+        asyncio.run(board.acquire())
+
+    assert refused.value.failure.failure_class == FailureClass.FAILURE_CLASS_POLICY
+    assert refused.value.failure.reason == "GPU_IN_USE"
+    assert "Xorg (pid 4711" in refused.value.failure.message
+
+
+def test_our_own_worker_is_no_competitor(tmp_path: Path) -> None:
+    """A process that descends from the daemon may hold the GPU."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    events.gpu_client(built, name="python3", pid=5000)
+    built.write("/proc/5000/stat", "5000 (python3) S 4999 5000 5000 0 -1\n")
+    built.write("/proc/4999/stat", f"4999 (bwrap (x)) S {os.getpid()} 4999 4999 0 -1\n")
+
+    with owned(built) as board:
+        assert asyncio.run(board.competitors()) == []
+        everybody = asyncio.run(board.gpu_clients())
+
+    assert not isinstance(everybody, Absent)
+    assert [client.pid for client in everybody] == [5000]
+
+
+def test_not_to_know_who_uses_the_gpu_is_a_refusal_on_an_official_profile(tmp_path: Path) -> None:
+    """A helper that does not answer: an official profile refuses, one for trying only says unknown."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    gone = tmp_path / "no.sock"
+
+    strict = by_name(asyncio.run(board_on(built, gone).preflight()))["gpu_clients"]
+    loose = by_name(asyncio.run(board_on(built, gone, official=False).preflight()))["gpu_clients"]
+
+    assert (strict.result, loose.result) == (FAILED, UNKNOWN)
+    assert "does not answer" in strict.found
+
+
+def test_all_that_is_wrong_is_reported_at_once(tmp_path: Path) -> None:
+    """Mode, competitor, heat, disk, GPU node: each named, with what was expected and found; the class is board."""
+    built = build(tmp_path / "root", "agx-orin-32gb", mode="MODE_30W")
+    events.gpu_client(built, name="Xorg", pid=4711)
+    events.temperature(built, zone="tj-thermal", degrees_c=97)
+    for node in ("/dev/nvgpu/igpu0/ctrl", "/dev/nvhost-ctrl-gpu"):
+        events.remove(built, path=node)
+
+    with owned(built, free_disk_gib=1e9, free_memory_gib=1e6) as board, pytest.raises(BoardRefusedError) as refused:
+        asyncio.run(board.acquire())
+
+    failed = [check.name for check in refused.value.failure.checks if check.result == FAILED]
+    assert failed == ["power_mode", "gpu_node", "gpu_clients", "temperature", "disk_free", "memory_free"]
+    assert refused.value.failure.failure_class == FailureClass.FAILURE_CLASS_BOARD
+    assert all(check.hint for check in refused.value.failure.checks if check.result == FAILED)
+
+
+def test_unreadable_rails_cost_energy_not_the_run(tmp_path: Path) -> None:
+    """Module power that cannot be read is unknown, not failed."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    events.remove(built, path="/sys/bus/i2c/drivers/ina3221/1-0040")
+
+    check = by_name(asyncio.run(board_on(built).preflight()))["module_power"]
+
+    assert check.result == UNKNOWN
+    assert "VDD_GPU_SOC" in check.found
+
+
+async def seen(built: SimulatedBoard, board: Board, *happens: Callable[[], None]) -> list[Violation]:
+    """Start a watch, let things happen one after another, each seen before the next; return all violations."""
+    hub = make_hub(built.root, board.profile, helper_socket=None, interval_s=0.1)
+    await hub.start()
+    stream = board.watch(hub.latest)
+    found: list[Violation] = []
+    try:
+        while hub.latest() is None or not hub.latest().throttle_events:  # type: ignore[union-attr]
+            await asyncio.sleep(0.01)
+        waiting = asyncio.ensure_future(stream.__anext__())
+        await asyncio.sleep(0)  # the watch takes its first look before anything happens
+        for happen in happens:
+            happen()
+            found.append(await asyncio.wait_for(waiting, 10))
+            waiting = asyncio.ensure_future(stream.__anext__())
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    finally:
+        await hub.close()
+    return found
+
+
+PACE = [Axis.AXIS_SPEED, Axis.AXIS_ENERGY]
+
+
+def test_what_happens_in_a_run_is_a_violation_with_cause_and_axes(tmp_path: Path) -> None:
+    """Limit lowered, competitor, throttle, heat: each is told once, with its words, its time, and voids the pace."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+
+    with helper.running(built.root) as power:
+        board = board_on(built, power.socket, competitor_poll_s=0.2)
+        found = asyncio.run(
+            seen(
+                built,
+                board,
+                lambda: events.limit_gpu(built, mhz=600),
+                lambda: events.gpu_client(built, name="steam", pid=4711),
+                lambda: events.throttle(built, counter="oc1", by=3),
+                lambda: events.temperature(built, zone="tj-thermal", degrees_c=95.5),
+            )
+        )
+
+    assert [made.reason for made in found] == ["CLOCK_LIMITS_CHANGED", "COMPETITOR", "THROTTLED", "TOO_HOT"]
+    for made, words in zip(found, ("600 MHz", "steam (pid 4711", "oc1 rose from 0 to 3", "95.5 °C"), strict=True):
+        assert words in made.message
+        assert list(made.voids) == PACE
+        assert made.time.seconds > 1_600_000_000
+
+
+def test_a_mode_changed_by_hand_is_told_with_both_names(tmp_path: Path) -> None:
+    """MAXN to MODE_50W past the daemon: a violation of its own."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+
+    (made,) = asyncio.run(seen(built, board_on(built), lambda: events.set_mode(built, mode="MODE_50W")))
+
+    assert made.reason == "POWER_MODE_CHANGED"
+    assert made.message == "the power mode changed from MAXN to MODE_50W"
+    assert list(made.voids) == PACE
+
+
+def test_moving_clocks_are_normal(tmp_path: Path) -> None:
+    """The governor moves the clock inside its limits; the first thing told is what comes after."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+
+    def moves_then_throttles() -> None:
+        events.move_gpu_clock(built, mhz=306)
+        events.gpu_load(built, percent=99)
+        events.throttle(built)
+
+    (made,) = asyncio.run(seen(built, board_on(built), moves_then_throttles))
+
+    assert made.reason == "THROTTLED"
+
+
+def test_a_locked_clock_that_falls_under_load_is_told(tmp_path: Path) -> None:
+    """Where the profile locks clocks, a GPU below its lock is a violation under load, and none when idle."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+
+    def falls_under_load() -> None:
+        events.move_gpu_clock(built, mhz=918)
+        events.gpu_load(built, percent=97)
+
+    (made,) = asyncio.run(seen(built, board_on(built, lock_clocks=True), falls_under_load))
+
+    assert made.reason == "CLOCK_LIMITS_CHANGED"
+    assert made.message == "the GPU ran at 918 MHz under load although locked at 1300 MHz"
+
+
+def test_a_simulated_board_always_says_so(tmp_path: Path) -> None:
+    """Whatever the profile: a folder is not a machine, and all axes are void."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    board = board_on(built)
+
+    (made,) = board.start_violations(asyncio.run(board.acquire()))
+
+    assert made.reason == "SIMULATED"
+    assert len(made.voids) == 4
+
+
+def test_telemetry_before_the_first_reading_is_no_violation(tmp_path: Path) -> None:
+    """A watch that begins before the hub's first tick has nothing to say and does not fail."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+
+    async def run() -> Violation:
+        readings: list[Telemetry | None] = [None]
+        stream = board_on(built).watch(lambda: readings[0])
+        waiting = asyncio.ensure_future(stream.__anext__())
+        await asyncio.sleep(0)
+        readings[0] = Telemetry(temperatures_c={"tj": 200})
+        return await asyncio.wait_for(waiting, 10)
+
+    assert asyncio.run(run()).reason == "TOO_HOT"
