@@ -74,6 +74,8 @@ class Config(Section):
     tokens: list[Token] = []
     root: Path = Path("/")
     power_socket: Path | None = None
+    # An interpreter that has jetson-stats; without it jtop is not used.
+    jtop_python: Path | None = None
     runtimes: dict[str, Runtime] = {"default": Runtime(python=Path(sys.executable))}
     telemetry_interval_s: Annotated[float, Field(ge=0.05, le=60)] = 0.5
     limits: Limits = Limits()

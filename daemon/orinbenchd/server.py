@@ -93,6 +93,7 @@ class Daemon:
             profile.declaration,
             helper_socket=config.power_socket,
             interval_s=config.telemetry_interval_s,
+            jtop_python=config.jtop_python,
             annotate=lambda reading: self._manager.annotate(reading),
         )
         board = Board(config.root, profile.declaration, helper_socket=config.power_socket, data_dir=config.data_dir)

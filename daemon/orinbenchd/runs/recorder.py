@@ -34,6 +34,8 @@ class Recorder:
             self._telemetry.add(body.telemetry.telemetry)
         elif kind == "sample":
             self._add_sample(body.sample)
+        elif kind == "state" and body.state.state == pb.RUN_STATE_PREPARING and body.state.segment.number > 1:
+            self._telemetry.begin_segment()
 
     def open(self) -> None:
         """Begin to record a segment."""

@@ -57,6 +57,7 @@ class Session:
             watchdog.cancel()
         if self._pending is not None:
             await self._pending
+            await asyncio.sleep(0)  # a future that is done already does not wait for its callbacks
         if self._live.run.accepted_samples != self._live.run.planned_samples:
             raise Ended(
                 failure(

@@ -43,4 +43,5 @@ class DeadlineKeeper:
             return limits.load_s
         if not self._windows:
             return limits.first_sample_s + self._declared_s
-        return max(limits.sample_floor_s, _TIMES_MEDIAN * statistics.median(self._windows))
+        usual_s = _TIMES_MEDIAN * statistics.median(self._windows)
+        return max(limits.sample_floor_s, usual_s, self._declared_s)
