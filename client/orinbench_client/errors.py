@@ -1,10 +1,10 @@
 """What can go wrong at the client, each with the exit code of the command line.
 
-    OrinbenchError
-    ├── BadInput         2  usage, a declaration, a file, a bundle
-    ├── RunFailed        3  the run ended as failed or cancelled
-    ├── BoardRefused     4  the daemon said no
-    └── BoardUnreachable 5  nobody answers at that address
+OrinbenchError
+├── BadInput         2  usage, a declaration, a file, a bundle
+├── RunFailed        3  the run ended as failed or cancelled
+├── BoardRefused     4  the daemon said no
+└── BoardUnreachable 5  nobody answers at that address
 """
 
 from __future__ import annotations

@@ -210,13 +210,14 @@ def check_history(records: list[record_pb2.Record], samples: int) -> record_pb2.
 
 def reason_of(error: grpc.RpcError) -> tuple[grpc.StatusCode, str, dict[str, str]]:
     """Return (code, reason, metadata) of an error, which must carry exactly one ErrorInfo."""
-    trailing = dict(error.trailing_metadata())  # type: ignore[attr-defined]
+    call: Any = error
+    trailing = dict(call.trailing_metadata())
     status = status_pb2.Status.FromString(trailing["grpc-status-details-bin"])
     (detail,) = status.details
     info = error_details_pb2.ErrorInfo()
     assert detail.Unpack(info)
     assert info.domain == "orinbench.v1"
-    return error.code(), info.reason, dict(info.metadata)  # type: ignore[attr-defined]
+    return call.code(), info.reason, dict(info.metadata)
 
 
 def to_toml(values: dict[str, Any], prefix: str = "") -> str:
