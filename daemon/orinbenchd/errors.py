@@ -105,3 +105,18 @@ def to_status(error: DaemonError) -> status_pb2.Status:
 def invalid_field(field: str, message: str) -> InvalidArgument:
     """Return the error for a missing or malformed field of a request."""
     return InvalidArgument("FIELD_INVALID", f"{field}: {message}", field=field)
+
+
+def disk_low(free: int, needed: int) -> ResourceExhausted:
+    """Return the error for a disk with too few free bytes."""
+    return ResourceExhausted(
+        "DISK_LOW",
+        f"{free} bytes are free on the board and {needed} are needed: delete artifacts or runs there",
+        free_bytes=free,
+        needed_bytes=needed,
+    )
+
+
+def too_many_watchers(limit: int) -> ResourceExhausted:
+    """Return the error for one stream more than the board serves."""
+    return ResourceExhausted("TOO_MANY_WATCHERS", f"{limit} streams are open already: try again later", limit=limit)

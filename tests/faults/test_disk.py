@@ -14,6 +14,9 @@ from tests.integration.harness import body, check_history, connect, reason_of, r
 
 pytestmark = pytest.mark.root
 
+# Long enough that the write-ahead log, which SQLite uses again and again, cannot take in the whole run.
+TEXT = "x" * 20_000
+
 
 @pytest.fixture
 def small_disk(folder: Path) -> Iterator[Path]:
@@ -44,19 +47,19 @@ def fill(data: Path) -> Path:
 def test_a_full_disk_pauses_the_run_until_there_is_room(small_disk: Path, folder: Path) -> None:
     """The run becomes PAUSED, goes on by itself when space is freed, and its history is whole, in one segment."""
     with running(folder) as daemon, connect(daemon) as wire:
-        plan = wire.plan(4000, delay_ms=2, text="x" * 200)
+        plan = wire.plan(1500, delay_ms=2, text=TEXT)
         run = wire.create(plan)
         wire.until_sample(run.name, 10)
         filler = fill(small_disk)
-        while wire.get(run.name).state != record_pb2.RUN_STATE_PAUSED:
-            assert wire.get(run.name).state == record_pb2.RUN_STATE_RUNNING
+        while (state := wire.get(run.name).state) != record_pb2.RUN_STATE_PAUSED:
+            assert state == record_pb2.RUN_STATE_RUNNING
         with pytest.raises(grpc.RpcError) as error:
             wire.create(plan)
         assert reason_of(error.value)[1] == "DISK_LOW"
         filler.unlink()
         records = list(wire.watch(run.name))
 
-    finished = check_history(records, 4000)
+    finished = check_history(records, 1500)
     assert finished.state == record_pb2.RUN_STATE_SUCCEEDED
     reached = [body(r).state.state for r in records if r.kind == record_pb2.RECORD_KIND_STATE]
     assert record_pb2.RUN_STATE_PAUSED in reached
@@ -67,7 +70,7 @@ def test_a_daemon_killed_on_a_full_disk_comes_back(small_disk: Path, folder: Pat
     """SIGKILL while paused loses no committed sample: with room again, the next daemon completes the run."""
     with running(folder) as daemon:
         with connect(daemon) as wire:
-            run = wire.create(wire.plan(2000, delay_ms=2, text="x" * 200))
+            run = wire.create(wire.plan(1500, delay_ms=2, text=TEXT))
             seen = wire.until_sample(run.name, 10)
             filler = fill(small_disk)
             while wire.get(run.name).state != record_pb2.RUN_STATE_PAUSED:
@@ -78,5 +81,5 @@ def test_a_daemon_killed_on_a_full_disk_comes_back(small_disk: Path, folder: Pat
         with connect(daemon) as wire:
             records = list(wire.watch(run.name))
 
-    check_history(records, 2000)
+    check_history(records, 1500)
     assert records[: len(seen)] == seen

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from orinbench_profiles import is_digest
 
-from orinbenchd.errors import InvalidArgument, NotFound, ResourceExhausted, invalid_field
+from orinbenchd.errors import InvalidArgument, NotFound, ResourceExhausted, disk_low, invalid_field
 
 MAX_CHUNK = 1 << 20
 
@@ -155,12 +155,7 @@ class ArtifactStore:
         free = free_bytes(self.folder)
         needed = size - self.received(digest) + self._reserve_bytes
         if free < needed:
-            raise ResourceExhausted(
-                "DISK_LOW",
-                f"{free} bytes are free on the board and {needed} are needed: delete artifacts or runs there",
-                free_bytes=free,
-                needed_bytes=needed,
-            )
+            raise disk_low(free, needed)
 
 
 def free_bytes(folder: Path) -> int:

@@ -17,7 +17,7 @@ from orinbench.v1.telemetry_pb2 import Telemetry
 from orinbench_profiles import HardwareProfile, Loaded, execution_contract_digest
 
 from orinbenchd.artifacts.store import free_bytes
-from orinbenchd.errors import AlreadyExists, FailedPrecondition, NotFound, ResourceExhausted, Unavailable
+from orinbenchd.errors import AlreadyExists, FailedPrecondition, NotFound, ResourceExhausted, Unavailable, disk_low
 from orinbenchd.journal.reader import Reader
 from orinbenchd.journal.writer import Writer
 from orinbenchd.runs import machine, queue
@@ -328,12 +328,7 @@ class RunManager:
             raise ResourceExhausted("QUEUE_FULL", f"{limit} runs are waiting already: try again later", limit=limit)
         free, floor = free_bytes(self._around.config.data_dir), int(profile.free_disk_gib * _GIB)
         if free < floor:
-            raise ResourceExhausted(
-                "DISK_LOW",
-                f"{free} bytes are free on the board and {floor} are needed: delete artifacts or runs there",
-                free_bytes=free,
-                needed_bytes=floor,
-            )
+            raise disk_low(free, floor)
 
     def _limit_time(self, live: LiveRun) -> asyncio.TimerHandle | None:
         options = live.run.plan.options

@@ -41,7 +41,6 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._received = live.run.accepted_samples
         self._ack_due = False
-        self._pending: asyncio.Future[None] | None = None
         self._expires = 0.0
         self._hung = False
         self._oom_before = oom_kills()
@@ -55,9 +54,8 @@ class Session:
                 pass
         finally:
             watchdog.cancel()
-        if self._pending is not None:
-            await self._pending
-            await asyncio.sleep(0)  # a future that is done already does not wait for its callbacks
+        # All that was appended before this is durable, and counted, once it returns.
+        await self._live.log.flush()
         if self._live.run.accepted_samples != self._live.run.planned_samples:
             raise Ended(
                 failure(
@@ -123,7 +121,6 @@ class Session:
         sample = self._check(result)
         future = self._live.log.append(pb.RECORD_KIND_SAMPLE, result.body, result.index)
         future.add_done_callback(lambda done: self._durable(done, sample))
-        self._pending = future
         self._deadlines.sample(sample.window_ns / 1e9)
 
     def _check(self, result: worker_pb2.Result) -> pb.SampleRecord:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 
-import grpc
 from orinbench.v1 import artifact_pb2, artifact_pb2_grpc
 
 from orinbenchd.artifacts.store import ArtifactStore, StoredArtifact
 from orinbenchd.errors import FailedPrecondition, Unsupported, invalid_field
 from orinbenchd.runs.manager import RunManager
+from orinbenchd.services.interceptor import Context
 from orinbenchd.services.runs import page_cursor, page_size
 
-Context = grpc.aio.ServicerContext[Any, Any]
 _ASKED = 1000
 
 

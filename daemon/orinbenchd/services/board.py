@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
-import grpc
 from orinbench.v1 import board_pb2, board_pb2_grpc
 from orinbench.v1 import record_pb2 as pb
 from orinbench_profiles import HardwareProfile, Loaded, execution_contract_digest
@@ -14,14 +12,13 @@ from orinbench_profiles import HardwareProfile, Loaded, execution_contract_diges
 from orinbenchd.artifacts.store import free_bytes
 from orinbenchd.board.board import Board
 from orinbenchd.config import Config
-from orinbenchd.errors import ResourceExhausted, Unavailable, invalid_field
+from orinbenchd.errors import Unavailable, invalid_field, too_many_watchers
 from orinbenchd.runs.manager import RunManager
 from orinbenchd.runs.records import now
-from orinbenchd.services.interceptor import API_REVISION
+from orinbenchd.services.interceptor import API_REVISION, Context
 from orinbenchd.telemetry.hub import TelemetryHub
 from orinbenchd.version import version
 
-Context = grpc.aio.ServicerContext[Any, Any]
 _SHORTEST_S = 0.1
 
 
@@ -93,9 +90,7 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
             raise invalid_field("interval_s", f"{interval_s} is neither 0 nor at least {_SHORTEST_S}")
         limit = self._config.limits.watchers
         if self._watchers >= limit:
-            raise ResourceExhausted(
-                "TOO_MANY_WATCHERS", f"{limit} streams are open already: try again later", limit=limit
-            )
+            raise too_many_watchers(limit)
         self._watchers += 1
         try:
             async for reading in self._hub.subscribe(interval_s):

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 
-import grpc
 from orinbench.v1 import record_pb2 as pb
 from orinbench.v1 import run_pb2, run_pb2_grpc
 
-from orinbenchd.errors import OutOfRange, ResourceExhausted, Unavailable, invalid_field
+from orinbenchd.errors import OutOfRange, Unavailable, invalid_field, too_many_watchers
 from orinbenchd.journal.reader import PAGE_RECORDS
 from orinbenchd.runs.live import LiveRun
 from orinbenchd.runs.manager import RunManager
-from orinbenchd.services.interceptor import caller
+from orinbenchd.services.interceptor import Context, caller
 
 BOOKMARK_S = 10.0
-Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class RunService(run_pb2_grpc.RunServiceServicer):
@@ -56,10 +53,7 @@ class RunService(run_pb2_grpc.RunServiceServicer):
     ) -> AsyncIterator[run_pb2.WatchRunResponse]:
         """Send all records after a cursor, then follow to the end."""
         if self.watchers >= self._max_watchers:
-            limit = self._max_watchers
-            raise ResourceExhausted(
-                "TOO_MANY_WATCHERS", f"{limit} streams are open already: try again later", limit=limit
-            )
+            raise too_many_watchers(self._max_watchers)
         number, live = await self._manager.records_of(request.name)
         self.watchers += 1
         try:

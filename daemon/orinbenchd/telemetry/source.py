@@ -68,13 +68,8 @@ class SourceAbsentError(Exception):
     """This machine does not have what the source reads: it is not tried again."""
 
 
-class PolledSource(ABC):
-    """A source that is read by calling it, in a thread of its own on the grid of `interval_s`.
-
-    The thread is a daemon thread: a read that hangs in the kernel costs its own readings and nothing else.
-    All sources of one interval read at the same moments (multiples of the interval on CLOCK_MONOTONIC), so
-    that the hub, which ticks a little later, neither skips nor repeats a reading.
-    """
+class LatestSource:
+    """What every source of ours keeps: its latest snapshot, and how it fares. See Source for the meaning."""
 
     name = ""
 
@@ -85,16 +80,28 @@ class PolledSource(ABC):
         self.restarts = 0
         self.sensor_window_s: float | None = None
         self._latest: Snapshot | None = None
+
+    def read(self) -> Snapshot | None:
+        """Return the latest snapshot, or None before the first."""
+        return self._latest
+
+
+class PolledSource(LatestSource, ABC):
+    """A source that is read by calling it, in a thread of its own on the grid of `interval_s`.
+
+    The thread is a daemon thread: a read that hangs in the kernel costs its own readings and nothing else.
+    All sources of one interval read at the same moments (multiples of the interval on CLOCK_MONOTONIC), so
+    that the hub, which ticks a little later, neither skips nor repeats a reading.
+    """
+
+    def __init__(self, interval_s: float) -> None:
+        super().__init__(interval_s)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     @abstractmethod
     def sample(self) -> Telemetry:
         """Read the board once. May block. Raise SourceAbsentError if there is nothing to read here."""
-
-    def read(self) -> Snapshot | None:
-        """Return the latest snapshot, or None before the first."""
-        return self._latest
 
     async def start(self) -> None:
         """Start the thread."""

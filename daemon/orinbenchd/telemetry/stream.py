@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 from orinbench.v1.telemetry_pb2 import Telemetry
 
-from orinbenchd.telemetry.source import STALE_INTERVALS, Snapshot, SourceAbsentError
+from orinbenchd.telemetry.source import STALE_INTERVALS, LatestSource, Snapshot, SourceAbsentError
 
 #: Wait before a program that ended is started again; doubled up to the last value while it dies young.
 _FIRST_WAIT_S, _LAST_WAIT_S = 0.2, 10.0
@@ -26,18 +26,11 @@ class EndedError(Exception):
     """The program ended or fell silent; the text says how."""
 
 
-class LineSource(ABC):
+class LineSource(LatestSource, ABC):
     """Base of the sources that are programs. A gap shows as a stale source; `restarts` counts them."""
 
-    name = ""
-
     def __init__(self, interval_s: float) -> None:
-        self.interval_s = interval_s
-        self.problem = ""
-        self.absent = False
-        self.restarts = 0
-        self.sensor_window_s: float | None = None
-        self._latest: Snapshot | None = None
+        super().__init__(interval_s)
         self._task: asyncio.Task[None] | None = None
 
     @abstractmethod
@@ -47,10 +40,6 @@ class LineSource(ABC):
     @abstractmethod
     def parse(self, line: bytes) -> Telemetry:
         """Read one line. Raise EndedError if the line says that no more will come."""
-
-    def read(self) -> Snapshot | None:
-        """Return the latest snapshot, or None before the first."""
-        return self._latest
 
     async def start(self) -> None:
         """Start the program."""
