@@ -13,7 +13,7 @@ from tests.integration.harness import Daemon, Wire, connect, running
 
 # With --complete (scripts/test) a skip is a failure, except for hardware nobody has here.
 COMPLETE = os.environ.get("ORINBENCH_TEST_COMPLETE") == "1"
-HARDWARE = ("gpu", "jetson")
+HARDWARE = {"gpu": ("/dev/nvidia0", "/dev/nvgpu/igpu0"), "jetson": ("/etc/nv_tegra_release",)}
 
 
 def oracle_dir() -> Path:
@@ -27,6 +27,9 @@ def _lacking(item: pytest.Item) -> str | None:
         return f"no published results at {oracle_dir()} (ORINBENCH_ORACLE)"
     if item.get_closest_marker("root") and os.geteuid() != 0:
         return "needs root"
+    for name, nodes in HARDWARE.items():
+        if item.get_closest_marker(name) and not any(Path(node).exists() for node in nodes):
+            return f"needs hardware that is not here: none of {', '.join(nodes)}"
     for marker in item.iter_markers("tool"):
         if shutil.which(marker.args[0]) is None:
             return f"needs the program {marker.args[0]}"
@@ -36,9 +39,7 @@ def _lacking(item: pytest.Item) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what cannot run here, each with its reason."""
     for item in items:
-        if any(item.get_closest_marker(name) for name in HARDWARE):
-            item.add_marker(pytest.mark.skip(reason="needs hardware that is not here"))
-        elif reason := _lacking(item):
+        if reason := _lacking(item):
             item.add_marker(pytest.mark.skip(reason=reason))
 
 

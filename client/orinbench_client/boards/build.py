@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from orinbench_client.boards.figures import Figure, Figures, counts_of, model_facts
+from orinbench_client.boards.figures import Figure, Figures, counts_of, has_device_memory, model_facts
 from orinbench_client.boards.pareto import Point, front
 from orinbench_client.boards.selection import Group
 from orinbench_client.bundles.model import Axis, Labelled, ScoredRun
@@ -55,6 +55,7 @@ def build_board(group: Group) -> Document:
             "replicates": REPLICATES,
             "seed": SEED,
         },
+        "runs": [builder.names(run) for run in builder.by_accuracy],
         "boards": {name: board for name, board in boards.items() if board},
         "diagnostics": [{**builder.names(run), **run.diagnostics} for run in builder.by_accuracy],
         "unranked": builder.unranked(),
@@ -85,10 +86,11 @@ class _Builder:
         return (counts.cer, counts.wer, self._model(run))
 
     def accuracy(self) -> Document:
-        memory = {run.facts.run_id for run in self._group.ranked_by("memory")}
+        """Return the rows, which hold nothing that differs between two runs with the same outputs."""
+        memory = {run.facts.run_id for run in self._group.ranked_by("memory") if has_device_memory(run)}
         rows = [
             {
-                **self.names(run),
+                "model_id": self._model(run),
                 "model_digest": run.facts.model.digest,
                 "origin": run.facts.origin,
                 **self._figures.accuracy(run),

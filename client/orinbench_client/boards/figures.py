@@ -123,6 +123,11 @@ def counts_of(run: ScoredRun) -> Counts:
     return run.counts
 
 
+def has_device_memory(run: ScoredRun) -> bool:
+    """Return whether the run's memory number is what an allocator held from the device."""
+    return run.facts.memory is not None and run.facts.memory.method != "process-rss"
+
+
 def _columns(run: ScoredRun) -> list[IntArray]:
     counts, timing = counts_of(run), run.facts.timing
     columns = [counts.word_edits, counts.word_units, counts.character_edits, counts.character_units]
@@ -131,14 +136,17 @@ def _columns(run: ScoredRun) -> list[IntArray]:
 
 
 def model_facts(run: ScoredRun) -> Figure:
-    """Return what is known of the model and its memory beside the figures; what is not known is left out."""
+    """Return what is known of the model and its device memory beside the figures; what is not known is left out.
+
+    Without device memory there is only the resident set, which no two runs share to the byte: it stands on the memory
+    board alone.
+    """
     facts, memory = run.facts.facts, run.facts.memory or Memory("", None)
-    sizes = {
-        "checkpoint_gib": facts.checkpoint_bytes,
-        "peak_cuda_reserved_gib": memory.reserved_bytes,
-        "peak_cuda_allocated_gib": memory.allocated_bytes,
-        "peak_process_rss_gib": memory.rss_bytes,
-    }
+    sizes = {"checkpoint_gib": facts.checkpoint_bytes}
+    if has_device_memory(run):
+        sizes["peak_cuda_reserved_gib"] = memory.reserved_bytes
+        sizes["peak_cuda_allocated_gib"] = memory.allocated_bytes
+        sizes["peak_process_rss_gib"] = memory.rss_bytes
     known: Figure = {name: size / GIB for name, size in sizes.items() if size is not None}
     for name, value in (("parameter_count", facts.parameter_count), ("native_dtype", facts.native_dtype)):
         if value is not None:

@@ -96,8 +96,8 @@ def describe(board: Board) -> Iterable[tuple[str, str]]:
     yield "active run", board.active_run or "none"
     yield "queue", str(board.queue_length)
     yield "expected wait", seconds(board.expected_wait_s) if board.HasField("expected_wait_s") else "unknown"
-    if board.gpu_clients:
-        yield "on the GPU", ", ".join(f"{client.name} (pid {client.pid})" for client in board.gpu_clients)
+    clients = ", ".join(f"{client.name} (pid {client.pid})" for client in board.gpu_clients)
+    yield "on the GPU", f"unknown ({board.gpu_clients_unknown})" if board.gpu_clients_unknown else clients or "nobody"
     yield "watchers", str(board.watchers)
     yield "disk free", gibibytes(board.disk_free_bytes) if board.HasField("disk_free_bytes") else "unknown"
     yield "daemon", f"{board.daemon_version}, API revision {board.api_revision}"

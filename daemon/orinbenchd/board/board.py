@@ -164,7 +164,7 @@ class Board:
     async def gpu_clients(self) -> Fact[list[GpuClient]]:
         """Return all processes on the GPU, ours included, for `Board.gpu_clients`."""
         if self.profile.gpu_clients == "none":
-            return []
+            return Absent(f"the profile {self.profile.id} watches no GPU")
         if self.profile.gpu_clients == "nvml":
             return Absent("a simulated board has no NVML") if self.simulated else nvml.clients()
         if self._helper_socket is None:

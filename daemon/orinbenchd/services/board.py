@@ -11,6 +11,7 @@ from orinbench_profiles import HardwareProfile, Loaded, execution_contract_diges
 
 from orinbenchd.artifacts.store import free_bytes
 from orinbenchd.board.board import Board
+from orinbenchd.board.rootfs import Absent
 from orinbenchd.config import Config
 from orinbenchd.errors import Unavailable, invalid_field, too_many_watchers
 from orinbenchd.runs.manager import RunManager
@@ -49,6 +50,7 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
         """Say what the board is and what it does."""
         manager, profile = self._manager, self._profile
         state, reason = self._state()
+        clients = await self._board.gpu_clients()
         shown = board_pb2.Board(
             name=f"boards/{self._config.name}",
             state=state,
@@ -72,6 +74,8 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
             disk_free_bytes=free_bytes(self._config.data_dir),
             simulated=self._board.simulated,
             execution_contract_digest=execution_contract_digest(),
+            gpu_clients=[] if isinstance(clients, Absent) else clients,
+            gpu_clients_unknown=clients.reason if isinstance(clients, Absent) else "",
         )
         return board_pb2.GetBoardResponse(board=shown)
 
