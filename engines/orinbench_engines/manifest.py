@@ -22,7 +22,7 @@ class InputArtifact(Declaration):
 
     digest: Digest
     bytes: Annotated[int, Field(ge=0)]
-    media_type: Literal["audio/flac", "audio/wav", "text/plain"]
+    media_type: Literal["audio/flac", "audio/wav", "text/plain", "application/vnd.orinbench.chat+json"]
 
 
 class Input(Declaration):
