@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -51,9 +51,23 @@ def list_declarations(kind: Kind) -> list[str]:
 
 
 def load_suite(name: str) -> Loaded[SuiteDeclaration]:
-    """Load a suite by our name, or from a folder that holds suite.toml. Raises DeclarationError."""
+    """Load a suite by our name, or from a folder that holds suite.toml. Raises DeclarationError.
+
+    ``NAME:WORD,WORD`` chooses among the suite's variants; what is not chosen is the first of its kind.
+    """
+    words: list[str] = []
+    if ":" in name and not Path(name).exists():
+        name, _, chosen = name.rpartition(":")
+        words = chosen.split(",")
     path = Path(name)
-    return _load("suites", path / "suite.toml" if path.is_dir() else path, SuiteDeclaration)
+    loaded = _load("suites", path / "suite.toml" if path.is_dir() else path, SuiteDeclaration)
+    if not words:
+        return loaded
+    try:
+        declaration = loaded.declaration.choose(words)
+    except ValueError as error:
+        raise DeclarationError(str(error)) from None
+    return replace(loaded, declaration=declaration)
 
 
 def load_model(name: str) -> Loaded[ModelDeclaration]:

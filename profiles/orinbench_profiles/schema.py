@@ -50,7 +50,8 @@ class SuiteDeclaration(Declaration):
 
     `samples` is how many there must be; `manifest_digest` is the digest of manifest.jsonl, which names every
     sample, the digest of its input and its reference. `accepts_digests` are digests of other tools' specifications
-    that stand for this suite.
+    that stand for this suite. `variants` are questions a suite leaves open, such as the language of its prompts, each
+    with its answers, the default first: every choice of them is a suite with a digest of its own.
     """
 
     id: Name
@@ -62,12 +63,37 @@ class SuiteDeclaration(Declaration):
     source: Source
     samples: Annotated[int, Field(ge=1)]
     manifest_digest: Digest | None = None
-    normalizer: Name
+    normalizer: Name | None = None
     scorer: Name
     metrics: Annotated[list[Name], Field(min_length=1)]
     warning: str | None = None
     accepts_digests: list[Digest] = []
     settings: dict[str, Any] = {}
+    variants: dict[Name, Annotated[list[Name], Field(min_length=1)]] | None = None
+
+    @model_validator(mode="after")
+    def _words_are_unique(self) -> SuiteDeclaration:
+        words = [word for choices in (self.variants or {}).values() for word in choices]
+        twice = sorted({word for word in words if words.count(word) > 1})
+        if twice:
+            raise ValueError(f"variants name a word twice: {', '.join(twice)}")
+        return self
+
+    @property
+    def variant(self) -> dict[str, str]:
+        """What is chosen of each of the variants."""
+        return {axis: choices[0] for axis, choices in (self.variants or {}).items()}
+
+    def choose(self, words: list[str]) -> SuiteDeclaration:
+        """Return the declaration with `words` chosen of its variants. Raises ValueError for one that is not there."""
+        variants = dict(self.variants or {})
+        for word in words:
+            axis = next((axis for axis, choices in variants.items() if word in choices), None)
+            if axis is None:
+                open_ = "; ".join(f"{axis}: {', '.join(choices)}" for axis, choices in variants.items())
+                raise ValueError(f"suite {self.id} has no variant {word!r}: {open_ or 'it has none'}")
+            variants[axis] = [word]
+        return self.model_copy(update={"variants": variants or None})
 
 
 class ModelFile(Declaration):

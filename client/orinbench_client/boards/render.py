@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orinbench_client.boards.build import Document
+from orinbench_client.boards.document import Document
+from orinbench_client.boards.graded_tables import graded_tables
 from orinbench_client.boards.tables import Table, board_tables
 
 
@@ -43,9 +44,10 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 def to_markdown(document: Document) -> str:
     """Return the board for people to read."""
     parts = [f"# Leaderboard: {_escape(document['suite']['id'])}", *_head(document)]
-    for table in board_tables(document):
+    tables = graded_tables(document) if "scorer" in document else board_tables(document)
+    for table in tables:
         parts += [f"## {_escape(table.title)}", _markdown_table(table)]
-    if not document["boards"]["accuracy"]["rows"]:
+    if not any(board.get("rows") for board in document["boards"].values()):
         parts.append("No run is ranked.")
     return "\n\n".join(parts) + "\n"
 
@@ -56,8 +58,9 @@ def _head(document: Document) -> list[str]:
         f"- {name}: {_escape(document[key]['id'])} (`{document[key]['digest']}`)"
         for name, key in (("Suite", "suite"), ("Hardware", "hardware"), ("Execution", "execution_contract"))
     ]
-    if document["normalizer"]:
-        lines.append(f"- Normaliser: {document['normalizer']['name']} (`{document['normalizer']['digest']}`)")
+    for name, key in (("Normaliser", "normalizer"), ("Scorer", "scorer")):
+        if made_by := document.get(key):
+            lines.append(f"- {name}: {made_by['name']} (`{made_by['digest']}`)")
     lines.append(
         f"- Intervals: {100 * uncertainty['confidence_level']:g} %, {uncertainty['method']},"
         f" {uncertainty['replicates']} replicates, seed {uncertainty['seed']}"

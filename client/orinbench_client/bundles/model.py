@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from orinbench_client.scoring.grades import Grading
 
 IntArray = npt.NDArray[np.int64]
 Axis = Literal["accuracy", "memory", "speed", "energy"]
@@ -137,9 +140,13 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class ScoredRun:
-    """A run with one of its scores: what boards are made of. `counts` is None where there is no score."""
+    """A run with one of its scores: what boards are made of. Without a score both `counts` and `grading` are None.
+
+    `scored_by` is the normaliser whose edits are in `counts`, or the scorer whose grades are in `grading`.
+    """
 
     facts: RunFacts
-    normalizer: str
-    counts: Counts | None
+    scored_by: str
+    counts: Counts | None = None
     diagnostics: Mapping[str, object] = field(default_factory=dict)
+    grading: Grading | None = None

@@ -22,7 +22,7 @@ from orinbench.v1.record_pb2 import (
 )
 from orinbench.v1.telemetry_pb2 import Telemetry
 
-from orinbench_client.scoring.score import RunningScore
+from orinbench_client.scoring.score import Running
 
 
 class Progress:
@@ -31,7 +31,7 @@ class Progress:
     `score` is None where the right answers are not known here. `clock` gives seconds that only rise.
     """
 
-    def __init__(self, planned: int, score: RunningScore | None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, planned: int, score: Running | None, clock: Callable[[], float] = time.monotonic) -> None:
         self.planned = planned
         self.score = score
         self.accepted = 0

@@ -6,6 +6,7 @@ from orinbench_client.suites.base import (
     find_suite,
     inputs_manifest,
     open_suite,
+    open_variant,
     references,
     verify_suite,
 )
@@ -16,6 +17,7 @@ __all__ = [
     "find_suite",
     "inputs_manifest",
     "open_suite",
+    "open_variant",
     "references",
     "verify_suite",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
+from itertools import product
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -75,6 +76,16 @@ def open_suite(name: str) -> Suite:
     return verify_suite(find_suite(name))
 
 
+def open_variant(name: str, digest: str) -> Suite:
+    """Open the variant of a suite that has `digest`; where none has, the suite as it is named. Raises BadInput."""
+    suite = open_suite(name)
+    for words in product(*(suite.declaration.variants or {}).values()):
+        found = open_suite(f"{name}:{','.join(words)}") if words else suite
+        if found.digest == digest:
+            return found
+    return suite
+
+
 def inputs_manifest(samples: Sequence[Sample]) -> bytes:
     """Return the inputs manifest the board gets: one canonical JSON line a sample, without references."""
     return b"".join(canonical_json(_input_line(sample)) for sample in samples)
@@ -86,9 +97,17 @@ def references(suite: Suite) -> Mapping[str, str]:
 
 
 def suite_digest(loaded: Loaded[SuiteDeclaration], manifest_digest: str) -> str:
-    """Return the digest of a declaration bound to its manifest, whether or not it names one itself."""
-    bound = loaded.declaration.model_copy(update={"manifest_digest": manifest_digest})
+    """Return the digest of a declaration bound to its manifest and to what is chosen of its variants."""
+    declaration = loaded.declaration
+    chosen = {axis: [word] for axis, word in declaration.variant.items()} or None
+    bound = declaration.model_copy(update={"manifest_digest": manifest_digest, "variants": chosen})
     return digest_bytes(canonical_json(bound.model_dump(mode="json", exclude_none=True)))
+
+
+def suite_family(declaration: SuiteDeclaration) -> str:
+    """Return the digest that all variants of a suite have in common."""
+    common = declaration.model_copy(update={"manifest_digest": None, "variants": None})
+    return digest_bytes(canonical_json(common.model_dump(mode="json", exclude_none=True)))
 
 
 def _input_line(sample: Sample) -> dict[str, object]:
