@@ -13,6 +13,7 @@ from orinbench_profiles.loader import (
 )
 from orinbench_profiles.schema import (
     FolderSource,
+    GithubSource,
     HardwareProfile,
     HubSource,
     ModelDeclaration,
@@ -24,6 +25,7 @@ from orinbench_profiles.schema import (
 __all__ = [
     "DeclarationError",
     "FolderSource",
+    "GithubSource",
     "HardwareProfile",
     "HubSource",
     "Loaded",

@@ -42,7 +42,15 @@ class HubSource(Declaration):
     split: str | None = None
 
 
-Source = Annotated[PackagedSource | FolderSource | HubSource, Field(discriminator="kind")]
+class GithubSource(Declaration):
+    """Files of a GitHub repository at a pinned commit; which ones, and their blob ids, the task's settings say."""
+
+    kind: Literal["github"]
+    repository: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$")]
+    revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+
+
+Source = Annotated[PackagedSource | FolderSource | HubSource | GithubSource, Field(discriminator="kind")]
 
 
 class SuiteDeclaration(Declaration):

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from orinbench_client.boards.build import ranked
 from orinbench_client.boards.document import Document, ModelNames, head
@@ -35,7 +37,7 @@ def build_graded(group: Group) -> Document:
         "memory": builder.memory(),
         "speed": builder.measured("speed", builder.figures.speed, "window_mean_s"),
         "energy": builder.measured("energy", builder.energy, "energy_j_per_correct_answer"),
-        **{name: {"axes": list(axes), "rows": builder.table(name)} for name, axes in builder.scorer.tables.items()},
+        **{name: builder.table(name) for name in builder.scorer.tables},
         "unread": builder.unread(),
         "floors": builder.floors(),
     }
@@ -44,7 +46,8 @@ def build_graded(group: Group) -> Document:
         **head(group),
         "scorer": {"name": builder.scorer.name, "digest": builder.scorer.digest},
         "variants": builder.variants(),
-        "boards": {name: board for name, board in boards.items() if board and board.get("rows") != []},
+        "axes": {name: list(axes) for name, axes in builder.scorer.tables.items()},
+        "boards": {name: board for name, board in boards.items() if board and rows_of(board)},
     }
 
 
@@ -55,8 +58,17 @@ class _Part:
     labels: Mapping[str, str]
     states: Mapping[str, int]
     stats: IntArray
-    metric: Metric
-    columns: Sequence[IntArray]
+    metrics: Sequence[Metric]
+
+    @property
+    def headline(self) -> Metric:
+        """The metric that is ranked."""
+        return self.metrics[0]
+
+    @property
+    def value(self) -> float:
+        """The figure of the headline."""
+        return self.headline.value(self.stats)
 
 
 class _Builder:
@@ -66,12 +78,13 @@ class _Builder:
         self._names = ModelNames(group)
         self._parts = {run.facts.run_id: self._parts_of(run) for run in group.runs}
         parts = [part for tables in self._parts.values() for own in tables.values() for part in own]
-        self.figures = Measured(group.runs, [column for part in parts for column in part.columns])
+        columns = [column for part in parts for metric in part.metrics for column in metric.columns(part.stats)]
+        self.figures = Measured(group.runs, columns)
 
     def _parts_of(self, run: ScoredRun) -> dict[str, list[_Part]]:
-        grades = grading_of(run).grades
+        cells = _cells(grading_of(run).grades)
         tables = {_ALL: (), **self.scorer.tables}
-        return {name: list(_parts(grades, self.scorer, axes)) for name, axes in tables.items()}
+        return {name: list(_parts(cells, self.scorer, axes)) for name, axes in tables.items()}
 
     def variants(self) -> list[Figure]:
         """Return which variants there are, each with its runs: the key to the rows of all boards."""
@@ -108,8 +121,7 @@ class _Builder:
         part = self._overall(run)
         if part is None:
             return 0.0
-        value = part.metric.value(part.stats)
-        return value if part.metric.higher_is_better else -value
+        return part.value if part.headline.higher_is_better else -part.value
 
     def _identity(self, run: ScoredRun) -> Figure:
         return {"model": self._names.of(run.facts), "run_id": run.facts.run_id, **grading_of(run).variant}
@@ -121,33 +133,37 @@ class _Builder:
         return {**self._identity(run), **figures, **facts}
 
     def _figures(self, run: ScoredRun, part: _Part) -> Figure:
-        value = part.metric.value(part.stats)
-        interval = percentile_interval(self._rates(part))
+        interval = percentile_interval(self._rates(part, part.headline))
+        beside: Figure = {}
+        for metric in part.metrics[1:]:
+            beside[metric.name] = metric.value(part.stats)
+            beside[f"{metric.name}_ci"] = list(percentile_interval(self._rates(part, metric)))
         return {
             **part.labels,
-            "metric": part.metric.name,
-            "score": value,
-            **self.scorer.details(part.labels, value),
+            "metric": part.headline.name,
+            "score": part.value,
+            **self.scorer.details(part.labels, part.value),
             "ci": list(interval),
+            **beside,
             "n": len(part.stats),
             **{state: part.states.get(state, 0) for state in UNREAD},
             **_floor(grading_of(run), part, interval),
         }
 
-    def _rates(self, part: _Part) -> FloatArray:
-        return part.metric.rates([self.figures.replicates.sums(column) for column in part.columns])
+    def _rates(self, part: _Part, metric: Metric) -> FloatArray:
+        return metric.rates([self.figures.replicates.sums(column) for column in metric.columns(part.stats)])
 
     def _comparison(self, first: ScoredRun, second: ScoredRun) -> Figure:
         one, other = self._overall(first), self._overall(second)
         if one is None or other is None or len(one.stats) != len(other.stats):
             raise BadInput(f"{first.facts.run_id}, {second.facts.run_id}: not the same samples, although of one suite")
-        interval = percentile_interval(self._rates(one) - self._rates(other))
+        interval = percentile_interval(self._rates(one, one.headline) - self._rates(other, other.headline))
         return {
             **grading_of(first).variant,
             "run_id": first.facts.run_id,
             "first": self._names.of(first.facts),
             "second": self._names.of(second.facts),
-            "score_difference": one.metric.value(one.stats) - other.metric.value(other.stats),
+            "score_difference": one.value - other.value,
             "ci": list(interval),
             "resolved": interval.excludes_zero,
         }
@@ -196,7 +212,7 @@ class _Builder:
 
     def _score(self, run: ScoredRun) -> Figure:
         part = self._overall(run)
-        return {"score": part.metric.value(part.stats)} if part else {}
+        return {"score": part.value} if part else {}
 
     def energy(self, run: ScoredRun) -> Figure:
         """Return the energy of a run; of a correct answer too, partial credit counting in part."""
@@ -204,7 +220,7 @@ class _Builder:
         # A score that leaves samples out says nothing of their energy.
         if energy is None or part is None or len(energy) != len(part.stats):
             return figures
-        correct = part.metric.value(part.stats) * len(part.stats)
+        correct = part.value * len(part.stats)
         if correct:
             figures["energy_j_per_correct_answer"] = figures["energy_j"] / correct
         return figures
@@ -216,18 +232,16 @@ class _Builder:
             for part in self._parts[run.facts.run_id][name]
         ]
 
-    def unread(self) -> Document:
+    def unread(self) -> list[Figure]:
         """Return every reply that held no answer, with the rule by which it was found to hold none."""
-        return {
-            "rows": [
-                {**self._identity(run), "sample_id": grade.sample_id, "state": grade.state, "rule": grade.rule}
-                for run in self._group.runs
-                for grade in grading_of(run).grades
-                if grade.state in UNREAD
-            ]
-        }
+        return [
+            {**self._identity(run), "sample_id": grade.sample_id, "state": grade.state, "rule": grade.rule}
+            for run in self._group.runs
+            for grade in grading_of(run).grades
+            if grade.state in UNREAD
+        ]
 
-    def floors(self) -> Document:
+    def floors(self) -> list[Figure]:
         """Return what every constant answer earns in every cell; the floors of a variant are those of its samples."""
         rows: dict[tuple[Any, ...], Figure] = {}
         for run in self._group.runs:
@@ -235,21 +249,43 @@ class _Builder:
             for floor in grading.floors:
                 row = {**grading.variant, **floor.labels, "answer": floor.answer, "value": floor.value}
                 rows[tuple(sorted(row.items()))] = row
-        return {"rows": list(rows.values())}
+        return list(rows.values())
 
 
-def _parts(grades: Sequence[Grade], scorer: Scorer, axes: Sequence[str]) -> Iterator[_Part]:
-    places = [scorer.axes.index(axis) for axis in axes]
-    cells: dict[tuple[str, ...], list[Grade]] = {}
+def rows_of(board: Document | list[Figure]) -> list[Figure]:
+    """Return the rows of a board: a list of cells is nothing but rows."""
+    rows: list[Figure] = board if isinstance(board, list) else board["rows"]
+    return rows
+
+
+class _Cell(NamedTuple):
+    """The samples of one run that have all labels in common."""
+
+    labels: tuple[str, ...]
+    states: Mapping[str, int]
+    stats: IntArray
+
+
+def _cells(grades: Sequence[Grade]) -> list[_Cell]:
+    members: dict[tuple[str, ...], list[Grade]] = {}
     for grade in grades:
-        cells.setdefault(tuple(grade.labels[place] for place in places), []).append(grade)
-    for labels, members in cells.items():
+        members.setdefault(grade.labels, []).append(grade)
+    return [
+        _Cell(labels, Counter(grade.state for grade in own), stats_of([grade.stats for grade in own]))
+        for labels, own in members.items()
+    ]
+
+
+def _parts(cells: Sequence[_Cell], scorer: Scorer, axes: Sequence[str]) -> Iterator[_Part]:
+    places = [scorer.axes.index(axis) for axis in axes]
+    members: dict[tuple[str, ...], list[_Cell]] = {}
+    for cell in cells:
+        members.setdefault(tuple(cell.labels[place] for place in places), []).append(cell)
+    for labels, own in members.items():
         named = dict(zip(axes, labels, strict=True))
-        metric = scorer.metric(named)
-        if metric is not None:
-            stats = stats_of([grade.stats for grade in members])
-            states: Counter[str] = Counter(grade.state for grade in members)
-            yield _Part(named, states, stats, metric, metric.columns(stats))
+        if metrics := scorer.metrics(named):
+            states = sum((Counter(cell.states) for cell in own), Counter[str]())
+            yield _Part(named, states, np.concatenate([cell.stats for cell in own]), metrics)
 
 
 def _floor(grading: Grading, part: _Part, interval: tuple[float, float]) -> Figure:
@@ -257,7 +293,7 @@ def _floor(grading: Grading, part: _Part, interval: tuple[float, float]) -> Figu
     own = [floor for floor in grading.floors if floor.labels == part.labels]
     if not own:
         return {}
-    if part.metric.higher_is_better:
+    if part.headline.higher_is_better:
         best = max(own, key=lambda floor: floor.value)
         return {"floor": best.value, "floor_answer": best.answer, "above_floor": interval[0] > best.value}
     best = min(own, key=lambda floor: floor.value)

@@ -80,17 +80,20 @@ def graded_tables(document: Document) -> list[Table]:
     boards = document["boards"]
     tables: list[Table] = []
     for variant in document["variants"]:
-        tables += _variant_tables(boards, variant)
+        tables += _variant_tables(boards, document["axes"], variant)
     unranked = [{**row, "model": row["model_id"], "axes": ", ".join(row["axes"])} for row in document["unranked"]]
     tables.append(make_table("Not ranked", (_MODEL, *UNRANKED[1:]), unranked))
     return [table for table in tables if table.cells]
 
 
-def _variant_tables(boards: Mapping[str, Any], variant: Mapping[str, Any]) -> Iterator[Table]:
+def _variant_tables(
+    boards: Mapping[str, Any], axes: Mapping[str, Sequence[str]], variant: Mapping[str, Any]
+) -> Iterator[Table]:
     suffix = f" ({', '.join(variant['chosen'].values())})" if variant["chosen"] else ""
 
     def own(name: str, part: str = "rows") -> list[Row]:
-        rows = boards.get(name, {}).get(part, [])
+        board = boards.get(name, [])
+        rows = board if isinstance(board, list) else board[part]
         return [row for row in rows if row["run_id"] in variant["runs"]]
 
     yield make_table(f"Accuracy{suffix}", _ACCURACY, own("accuracy"))
@@ -100,9 +103,8 @@ def _variant_tables(boards: Mapping[str, Any], variant: Mapping[str, Any]) -> It
         yield make_table(f"Memory, {METHODS.get(method, method)}{suffix}", _MEMORY, rows)
     yield make_table(f"Speed{suffix}", _SPEED, own("speed"))
     yield make_table(f"Energy{suffix}", _ENERGY, own("energy"))
-    for name, board in boards.items():
-        if axes := board.get("axes"):
-            yield from _crossed(name, axes, own(name), suffix)
+    for name, own_axes in axes.items():
+        yield from _crossed(name, own_axes, own(name), suffix)
     yield make_table(f"Replies without an answer{suffix}", _UNREAD, _counted(own("unread")))
 
 

@@ -20,15 +20,19 @@ def to_json(document: Document) -> str:
 
 def to_csv(document: Document) -> str:
     """Return the rows of all boards in full precision, one line a run and board; an absent reading is empty."""
-    rows = [
-        {"board": name, **_flat(row)} for name, board in document["boards"].items() for row in board.get("rows", [])
-    ]
+    rows = [{"board": name, **_flat(row)} for name, board in document["boards"].items() for row in _rows(board)]
     columns = list(dict.fromkeys(column for row in rows for column in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def _rows(board: Any) -> list[Mapping[str, Any]]:
+    """Return the rows of a board, which may be a list of cells or fronts without any."""
+    rows: list[Mapping[str, Any]] = board if isinstance(board, list) else board.get("rows", [])
+    return rows
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,7 +51,7 @@ def to_markdown(document: Document) -> str:
     tables = graded_tables(document) if "scorer" in document else board_tables(document)
     for table in tables:
         parts += [f"## {_escape(table.title)}", _markdown_table(table)]
-    if not any(board.get("rows") for board in document["boards"].values()):
+    if not any(map(_rows, document["boards"].values())):
         parts.append("No run is ranked.")
     return "\n\n".join(parts) + "\n"
 

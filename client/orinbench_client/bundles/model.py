@@ -15,17 +15,26 @@ if TYPE_CHECKING:
 IntArray = npt.NDArray[np.int64]
 Axis = Literal["accuracy", "memory", "speed", "energy"]
 AXES: tuple[Axis, ...] = ("accuracy", "memory", "speed", "energy")
-Origin = Literal["orinbench", "peste-1", "peste-2"]
+Origin = Literal["orinbench", "peste-1", "peste-2", "parse-upstream"]
 SUCCEEDED = "succeeded"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a model said to one sample. `audio_seconds` is None where the input is no audio or its length unknown."""
+    """What a model said to one sample. `audio_seconds` is None where the input is no audio or its length unknown.
+
+    `answer` is the text without what a thinking model thought, as its adapter told them apart; None where it did not.
+    """
 
     sample_id: str
     text: str
     audio_seconds: float | None = None
+    answer: str | None = None
+
+    @property
+    def reply(self) -> str:
+        """What is to be graded."""
+        return self.text if self.answer is None else self.answer
 
 
 @dataclass(frozen=True)

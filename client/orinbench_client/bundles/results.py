@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from orinbench_profiles import SuiteDeclaration, digest_file
 
@@ -17,6 +17,9 @@ from orinbench_client.errors import BadInput
 from orinbench_client.scoring.catalogue import Summary, list_scores
 from orinbench_client.scoring.grade_store import GradeSummary, read_grading
 from orinbench_client.scoring.store import read_counts
+
+#: Schema of run.json of an import of Parse's answers.
+ANSWERS_SCHEMA: Final = "orinbench-imported-answers-1"
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,10 @@ def open_bundle(path: Path) -> Bundle:
     head = _head(path)
     if head.get("schema") == RUN_SCHEMA:
         return _open_imported(path)
+    if head.get("schema") == ANSWERS_SCHEMA:
+        from orinbench_client.parse.bundle import open_answers
+
+        return open_answers(path)
     from orinbench_client.bundles import native, native_facts
 
     run, content = native.read_native(path)
@@ -133,7 +140,12 @@ def find_score(path: Path, by: str | None = None) -> tuple[RunFacts, Summary | N
 
 
 def _facts(path: Path) -> tuple[RunFacts, str]:
-    if _head(path).get("schema") != RUN_SCHEMA:
+    schema = _head(path).get("schema")
+    if schema == ANSWERS_SCHEMA:
+        from orinbench_client.parse.bundle import read_facts
+
+        return read_facts(path)
+    if schema != RUN_SCHEMA:
         bundle = open_bundle(path)
         return bundle.facts, bundle.texts_digest
     # The texts are not read again: they were checked at the import, and the manifest vouches for them since.

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from orinbench_profiles import list_declarations, load_suite
+from orinbench_profiles import GithubSource, list_declarations, load_suite
 
 from orinbench_client.cli.common import JsonOption, print_json, table
+from orinbench_client.errors import BadInput
 from orinbench_client.sdk.model import Model, open_model
-from orinbench_client.suites import open_suite
+from orinbench_client.suites import find_suite, open_suite
 
 
 def suites(as_json: JsonOption = False) -> None:
@@ -67,12 +68,25 @@ def validate(
     print(f"model {model.declaration.id} is valid: {_files(model)}, digest {model.digest}")
 
 
-def prepare(suite: Annotated[str, typer.Argument(help="Name of a suite, or its folder.")]) -> None:
+def prepare(
+    suite: Annotated[str, typer.Argument(help="Name of a suite, or its folder.")],
+    source: Annotated[
+        Path | None, typer.Option("--source", metavar="DIR", help="A copy of the repository the data are in.")
+    ] = None,
+) -> None:
     """Get a suite's data ready and verify them.
 
     \b
     orinbench prepare fa-demo-v1
+    orinbench prepare parse-v1 --source ~/Parse
     """
+    loaded = find_suite(suite)
+    if isinstance(loaded.declaration.source, GithubSource):
+        from orinbench_client.parse.prepare import prepare as fetch
+
+        fetch(loaded, source)
+    elif source is not None:
+        raise BadInput(f"suite {loaded.declaration.id} has its data beside its declaration: it needs no --source")
     _prepare(suite)
 
 

@@ -60,6 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     # What gRPC logs of its own about links that come and go is no news to people; errors reach them by us.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    # The products of a bootstrap are many and small: threads that wait for each other cost more than they help, and on
+    # a busy machine tens of times more.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         command = typer.main.get_command(_app(_called(arguments)))
         return int(command.main(arguments, prog_name="orinbench", standalone_mode=False) or 0)

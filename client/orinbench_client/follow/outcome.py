@@ -72,8 +72,7 @@ def _graded(grading: Grading) -> dict[str, Any]:
         "unparsable": states["unparsable"],
         "refused": states["refused"],
     }
-    metric = find_scorer(grading.scorer).metric({})
-    if metric is not None:
+    for metric in find_scorer(grading.scorer).metrics({})[:1]:
         stats = stats_of([grade.stats for grade in grading.grades])
         columns = metric.columns(stats)
         replicates = Replicates(columns)

@@ -26,7 +26,10 @@ GROUP = "orinbench.scorers"
 #: The scorer whose scores are edit counts: it is no grader, see orinbench_client.scoring.score.
 EDITS = "asr-edits-1"
 # Found also where the package is not installed, such as in a checkout.
-_OURS: dict[str, str] = {}
+_OURS = dict.fromkeys(
+    ("parse-upstream", "parse-upstream-no-examples", "parse-paper", "parse-strict"),
+    "orinbench_client.parse.scorer:ParseScorer",
+)
 
 State = Literal["ok", "wrong", "unparsable", "refused"]
 
@@ -37,7 +40,7 @@ class Grade(NamedTuple):
     `labels` place it in the tables, one for each of the scorer's axes. `state`: ``ok`` earned something, ``wrong``
     was understood and earned nothing, ``unparsable`` and ``refused`` hold no answer and earn what a wrong one does.
     `rule` says how the answer was read, or why it could not be. `answer` is the answer as read (JSON), None where
-    there is none. `stats` are whole numbers, as many as the metric of its cell takes.
+    there is none. `stats` are whole numbers, as many as the metrics of its cell take.
     """
 
     sample_id: str
@@ -93,8 +96,11 @@ class Scorer(Protocol):
     def grade(self, sample_id: str, text: str, reference: str) -> Grade | None:
         """Grade a reply; None leaves the sample out of this score. Raises BadInput for a reference of another task."""
 
-    def metric(self, labels: Mapping[str, str]) -> Metric | None:
-        """Return the metric of a cell; without labels that of all samples together, None where there is none."""
+    def metrics(self, labels: Mapping[str, str]) -> Sequence[Metric]:
+        """Return the metrics of a cell, the headline first; without labels those of all samples, none if there is none.
+
+        They share the stats of the cell's grades.
+        """
 
     def floors(self, references: Mapping[str, str]) -> Sequence[Floor]:
         """Return the floors of every cell of every table, and of all together (no labels)."""
@@ -121,7 +127,7 @@ def grade_samples(samples: Sequence[Sample], references: Mapping[str, str], scor
     """
     require_complete(samples, references)
     grades = (
-        scorer.grade(sample.sample_id, sample.text, reference_of(sample.sample_id, references)) for sample in samples
+        scorer.grade(sample.sample_id, sample.reply, reference_of(sample.sample_id, references)) for sample in samples
     )
     return [grade for grade in grades if grade is not None]
 
@@ -182,7 +188,7 @@ class RunningGrades:
     def __init__(self, references: Mapping[str, str], scorer: Scorer) -> None:
         self._references = references
         self._scorer = scorer
-        self._metric = scorer.metric({})
+        self._metric = next(iter(scorer.metrics({})), None)
         self._sums = RatioSums()
         self._unread: Counter[str] = Counter()
 

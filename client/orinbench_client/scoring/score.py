@@ -86,7 +86,7 @@ def reference_of(sample_id: str, references: Mapping[str, str]) -> str:
 
 
 def _score_one(sample: Sample, references: Mapping[str, str], normalizer: Normalizer) -> ScoreLine:
-    return score_pair(sample.sample_id, reference_of(sample.sample_id, references), sample.text, normalizer)
+    return score_pair(sample.sample_id, reference_of(sample.sample_id, references), sample.reply, normalizer)
 
 
 def score_pair(sample_id: str, reference: str, text: str, normalizer: Normalizer) -> ScoreLine:

@@ -160,10 +160,15 @@ def read_score_lines(bundle: Path, summary: ScoreSummary) -> list[ScoreLine]:
 
 def read_lines_of(bundle: Path, summary: _Named) -> Iterator[tuple[str, Any]]:
     """Yield the lines of a score with their places. Raises BadInput when they are not those the summary names."""
+    return read_lines(lines_path(bundle, summary))
+
+
+def lines_path(bundle: Path, summary: _Named) -> Path:
+    """Return the file of a score's lines. Raises BadInput when it is not the one the summary names."""
     path = bundle / FOLDER / f"{summary.name}.jsonl"
     if not path.is_file() or digest_file(path) != summary.lines_digest:
         raise BadInput(f"{path}: missing or changed since it was written: remove both files of the score, score anew")
-    return read_lines(path)
+    return path
 
 
 def _score_line(value: Any, place: str) -> ScoreLine:

@@ -23,7 +23,10 @@ from orinbench_client.errors import BadInput
 
 GROUP = "orinbench.suites"
 # Found also where the package is not installed, such as in a checkout.
-_OURS = {"asr": "orinbench_client.suites.asr:AsrSuite"}
+_OURS = {
+    "asr": "orinbench_client.suites.asr:AsrSuite",
+    "parse": "orinbench_client.parse.suite:ParseSuite",
+}
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,11 @@ def references(suite: Suite) -> Mapping[str, str]:
 
 def suite_digest(loaded: Loaded[SuiteDeclaration], manifest_digest: str) -> str:
     """Return the digest of a declaration bound to its manifest and to what is chosen of its variants."""
-    declaration = loaded.declaration
+    return bound_digest(loaded.declaration, manifest_digest)
+
+
+def bound_digest(declaration: SuiteDeclaration, manifest_digest: str) -> str:
+    """Return suite_digest of a declaration that was not loaded from a file."""
     chosen = {axis: [word] for axis, word in declaration.variant.items()} or None
     bound = declaration.model_copy(update={"manifest_digest": manifest_digest, "variants": chosen})
     return digest_bytes(canonical_json(bound.model_dump(mode="json", exclude_none=True)))
