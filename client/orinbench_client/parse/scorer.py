@@ -78,11 +78,11 @@ class _Reference(BaseModel):
     example: bool
     stored: bool
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         return (self.type, self.approach, self.subtype, self.difficulty)
 
-    @property
+    @cached_property
     def gold(self) -> rules.Gold:
         return rules.gold_of(self.type, self.subtype, self.answer, self.options)
 
