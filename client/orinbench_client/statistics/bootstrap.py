@@ -19,7 +19,7 @@ SEED = 20250731
 CONFIDENCE = 0.95
 _QUANTILES = (0.025, 0.975)
 #: How many indices are drawn at a time: what bounds the memory, whatever the number of samples.
-_CHUNK = 1 << 18
+_CHUNK = 1 << 20
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
