@@ -173,17 +173,11 @@ class _Builder:
         for run in self._group.ranked_by("memory"):
             memory = run.facts.memory
             if memory is not None and memory.peak_bytes is not None:
-                peak = memory.peak_bytes / GIB
-                rows.append(
-                    {
-                        **self._identity(run),
-                        "memory_method": memory.method,
-                        "peak_memory_gib": peak,
-                        # Ranked by it: otherwise a small model that is always wrong would come first.
-                        **({"score_pct_per_gib": 100 * worth / peak} if (worth := self._worth(run)) else {}),
-                        **self._score(run),
-                    }
-                )
+                peak, score = memory.peak_bytes / GIB, self._score(run)
+                # Ranked by what it brings: otherwise a small model that is always wrong would come first.
+                brings = {"score_pct_per_gib": 100 * self._worth(run) / peak} if score else {}
+                figures = {"memory_method": memory.method, "peak_memory_gib": peak, **brings, **score}
+                rows.append({**self._identity(run), **figures})
         # Numbers taken by different methods are never ranked together.
         methods = sorted({row["memory_method"] for row in rows})
         by_method = [[row for row in rows if row["memory_method"] == method] for method in methods]

@@ -28,6 +28,10 @@ def suites(as_json: JsonOption = False) -> None:
     rows = [(suite.id, str(suite.samples), suite.language, ", ".join(suite.metrics), suite.title) for suite in found]
     print(table([("suite", "samples", "language", "metrics", "title"), *rows]))
     for suite in found:
+        for axis, words in (suite.variants or {}).items():
+            print(
+                f"{suite.id}: {axis}: {', '.join(words)} (the first unless --suite {suite.id}:WORD,... says otherwise)"
+            )
         if suite.warning:
             print(f"{suite.id}: {suite.warning}")
 
