@@ -133,7 +133,8 @@ def test_languages_strategies_and_splits_share_a_board(imports: Import, folder: 
         ("persian", "full", "zero_shot", "model-b", 2),
     ]
     (pair,) = board["boards"]["accuracy"]["comparisons"]
-    assert (pair["first"], pair["second"], pytest.approx(pair["score_difference"])) == ("model-a", "model-b", 1 / 72)
+    assert (pair["first"], pair["second"]) == ("model-a", "model-b")
+    assert pair["score_difference"] == pytest.approx(1 / 72)
     assert len(board["boards"]["cells"]) == 5 * 18
     assert len({variant["suite_digest"] for variant in board["variants"]}) == 4
     assert board["unranked"] == []
