@@ -87,12 +87,12 @@ class _Builder:
         return {name: list(_parts(cells, self.scorer, axes)) for name, axes in tables.items()}
 
     def variants(self) -> list[Figure]:
-        """Return which variants there are, each with its runs: the key to the rows of all boards."""
+        """Return which variants there are, each with its runs; rows name theirs by its digest."""
         return [
             {
                 "chosen": dict(grading_of(runs[0]).variant),
                 "suite_digest": runs[0].facts.suite.digest,
-                "runs": [run.facts.run_id for run in runs],
+                "runs": [{"model": self._names.of(run.facts), "run_id": run.facts.run_id} for run in runs],
             }
             for runs in self._by_variant()
         ]
@@ -124,7 +124,12 @@ class _Builder:
         return part.value if part.headline.higher_is_better else -part.value
 
     def _identity(self, run: ScoredRun) -> Figure:
-        return {"model": self._names.of(run.facts), "run_id": run.facts.run_id, **grading_of(run).variant}
+        """Return whose a row is: nothing that differs between two runs with the same outputs."""
+        variant = grading_of(run).variant
+        return {"model": self._names.of(run.facts), **variant, "suite_digest": run.facts.suite.digest}
+
+    def _measured_identity(self, run: ScoredRun) -> Figure:
+        return {**self._identity(run), "run_id": run.facts.run_id}
 
     def _accuracy_row(self, run: ScoredRun) -> Figure:
         part = self._overall(run)
@@ -160,7 +165,7 @@ class _Builder:
         interval = percentile_interval(self._rates(one, one.headline) - self._rates(other, other.headline))
         return {
             **grading_of(first).variant,
-            "run_id": first.facts.run_id,
+            "suite_digest": first.facts.suite.digest,
             "first": self._names.of(first.facts),
             "second": self._names.of(second.facts),
             "score_difference": one.value - other.value,
@@ -177,7 +182,7 @@ class _Builder:
                 # Ranked by what it brings: otherwise a small model that is always wrong would come first.
                 brings = {"score_pct_per_gib": 100 * self._worth(run) / peak} if score else {}
                 figures = {"memory_method": memory.method, "peak_memory_gib": peak, **brings, **score}
-                rows.append({**self._identity(run), **figures})
+                rows.append({**self._measured_identity(run), **figures})
         # Numbers taken by different methods are never ranked together.
         methods = sorted({row["memory_method"] for row in rows})
         by_method = [[row for row in rows if row["memory_method"] == method] for method in methods]
@@ -186,7 +191,7 @@ class _Builder:
 
     def measured(self, axis: Axis, figures: Callable[[ScoredRun], Figure], cost: str) -> Document | None:
         rows = [
-            {**self._identity(run), **found, **self._score(run)}
+            {**self._measured_identity(run), **found, **self._score(run)}
             for run in self._group.ranked_by(axis)
             if (found := figures(run))
         ]
@@ -196,10 +201,9 @@ class _Builder:
 
     def _in_order(self, rows: Sequence[Figure], cost: Callable[[Figure], float]) -> list[Figure]:
         """Return rows by cost, ranked within their variant."""
-        digests = {run.facts.run_id: run.facts.suite.digest for run in self._group.runs}
 
         def variant(row: Figure) -> str:
-            return digests[row["run_id"]]
+            return str(row["suite_digest"])
 
         ordered = sorted(rows, key=lambda row: (variant(row), cost(row), row["model"], row["run_id"]))
         return [row for _, own in groupby(ordered, key=variant) for row in ranked(list(own))]
@@ -240,8 +244,9 @@ class _Builder:
         rows: dict[tuple[Any, ...], Figure] = {}
         for run in self._group.runs:
             grading = grading_of(run)
+            place = {**grading.variant, "suite_digest": run.facts.suite.digest}
             for floor in grading.floors:
-                row = {**grading.variant, **floor.labels, "answer": floor.answer, "value": floor.value}
+                row = {**place, **floor.labels, "answer": floor.answer, "value": floor.value}
                 rows[tuple(sorted(row.items()))] = row
         return list(rows.values())
 

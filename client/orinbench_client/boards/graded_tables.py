@@ -94,7 +94,7 @@ def _variant_tables(
     def own(name: str, part: str = "rows") -> list[Row]:
         board = boards.get(name, [])
         rows = board if isinstance(board, list) else board[part]
-        return [row for row in rows if row["run_id"] in variant["runs"]]
+        return [row for row in rows if row["suite_digest"] == variant["suite_digest"]]
 
     yield make_table(f"Accuracy{suffix}", _ACCURACY, own("accuracy"))
     yield make_table(f"Neighbours in accuracy{suffix}", _COMPARISON, own("accuracy", "comparisons"))

@@ -56,7 +56,7 @@ def _graded_charts(document: Document) -> dict[str, str]:
     charts = {}
     rows = document["boards"].get("accuracy", {}).get("rows", [])
     for variant in document["variants"]:
-        own = [row for row in rows if row["run_id"] in variant["runs"]]
+        own = [row for row in rows if row["suite_digest"] == variant["suite_digest"]]
         bars = [_Bar(_short(row["model"]), row["score"], row["ci"]) for row in own]
         if bars:
             name = "-".join(["accuracy", *variant["chosen"].values()])

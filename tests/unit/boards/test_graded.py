@@ -125,8 +125,19 @@ def test_later_run_of_a_model_replaces_the_earlier_in_its_variant_alone() -> Non
     runs = [graded("a", [YES], run="one", end_ns=1), graded("a", [NO], run="two", end_ns=2)]
     board = board_of(*runs, graded("a", [YES], "english", run="three", end_ns=3))
 
-    assert {"two", "three"} == {row["run_id"] for row in board["boards"]["accuracy"]["rows"]}
+    assert {run["run_id"] for variant in board["variants"] for run in variant["runs"]} == {"two", "three"}
     assert [row["run_id"] for row in board["unranked"]] == ["one"]
+
+
+def test_equal_outputs_are_equal_rows() -> None:
+    """Two runs with the same outputs have the same accuracy and cells, whatever else was measured."""
+    boards = [
+        board_of(graded("a", [YES, NO], run=name, energy=e))["boards"] for name, e in (("one", 1.0), ("two", 9.0))
+    ]
+
+    for name in ("accuracy", "cells", "difficulty", "floors"):
+        assert boards[0][name] == boards[1][name]
+    assert boards[0]["energy"] != boards[1]["energy"]
 
 
 def test_running_figure() -> None:
