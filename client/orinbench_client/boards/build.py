@@ -11,7 +11,7 @@ from orinbench_client.boards.figures import Figure, Figures, counts_of, has_devi
 from orinbench_client.boards.pareto import Point, front
 from orinbench_client.boards.selection import Group
 from orinbench_client.bundles.model import Axis, ScoredRun
-from orinbench_client.text import get_normalizer
+from orinbench_client.text import get_normalizer, normalizer_names
 
 SCHEMA = "orinbench-leaderboard-1"
 NO_DIFFERENCE = "No clear difference"
@@ -40,7 +40,7 @@ def build_board(group: Group) -> Document:
         "schema": SCHEMA,
         **head(group),
         "normalizer": {"name": group.scored_by, "digest": get_normalizer(group.scored_by).digest}
-        if group.scored_by
+        if group.scored_by in normalizer_names()
         else None,
         "samples": len(counts_of(group.runs[0]).sample_ids) if group.runs else None,
         "runs": [builder.names(run) for run in builder.by_accuracy],

@@ -32,7 +32,7 @@ _ALL = "accuracy"
 def build_graded(group: Group) -> Document:
     """Return the document of a group's board. Boards without a reading are absent, never empty or zero."""
     builder = _Builder(group)
-    boards = {
+    boards: dict[str, Document | list[Figure]] = {
         _ALL: builder.accuracy(),
         "memory": builder.memory(),
         "speed": builder.measured("speed", builder.figures.speed, "window_mean_s"),
@@ -47,7 +47,7 @@ def build_graded(group: Group) -> Document:
         "scorer": {"name": builder.scorer.name, "digest": builder.scorer.digest},
         "variants": builder.variants(),
         "axes": {name: list(axes) for name, axes in builder.scorer.tables.items()},
-        "boards": {name: board for name, board in boards.items() if board and rows_of(board)},
+        "boards": {name: board for name, board in boards.items() if rows_of(board)},
     }
 
 
@@ -97,7 +97,7 @@ class _Builder:
             for runs in self._by_variant()
         ]
 
-    def accuracy(self) -> Document | None:
+    def accuracy(self) -> Document:
         rows: list[Figure] = []
         comparisons: list[Figure] = []
         for runs in self._by_variant():
@@ -173,7 +173,7 @@ class _Builder:
             "resolved": interval.excludes_zero,
         }
 
-    def memory(self) -> Document | None:
+    def memory(self) -> Document:
         rows = []
         for run in self._group.ranked_by("memory"):
             memory = run.facts.memory
@@ -189,7 +189,7 @@ class _Builder:
         in_order = [self._in_order(own, lambda row: -row.get("score_pct_per_gib", 0.0)) for own in by_method]
         return {"methods": methods, "rows": [row for own in in_order for row in own]}
 
-    def measured(self, axis: Axis, figures: Callable[[ScoredRun], Figure], cost: str) -> Document | None:
+    def measured(self, axis: Axis, figures: Callable[[ScoredRun], Figure], cost: str) -> Document:
         rows = [
             {**self._measured_identity(run), **found, **self._score(run)}
             for run in self._group.ranked_by(axis)
