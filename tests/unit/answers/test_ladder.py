@@ -189,7 +189,7 @@ def test_any_text_is_read(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["\n", "{", "[", '[{"type":', "```\n", "<think>", "answer ", "* ", "نمی توانم "])
 def test_a_long_reply_is_read(piece: str) -> None:
-    """A reply of 300,000 characters has an end: a rule that took the square of its length would run into the timeout."""
+    """300,000 characters are read to the end: a rule that took the square of its length would run into the timeout."""
     text = piece * (300_000 // len(piece))
     assert read_closed(text, CITIES).value is None
     assert read_entities(text).value is None
