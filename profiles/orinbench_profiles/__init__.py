@@ -18,6 +18,7 @@ from orinbench_profiles.schema import (
     HubSource,
     ModelDeclaration,
     ModelFile,
+    OwnCopySource,
     PackagedSource,
     SuiteDeclaration,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "Loaded",
     "ModelDeclaration",
     "ModelFile",
+    "OwnCopySource",
     "PackagedSource",
     "SuiteDeclaration",
     "canonical_json",

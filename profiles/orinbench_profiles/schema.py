@@ -50,16 +50,26 @@ class GithubSource(Declaration):
     revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 
 
-Source = Annotated[PackagedSource | FolderSource | HubSource | GithubSource, Field(discriminator="kind")]
+class OwnCopySource(Declaration):
+    """Data a user must get for himself, under the terms of their owners; they are read from his copy."""
+
+    kind: Literal["own-copy"]
+    host: str
+    repository: str
+    terms: str
+
+
+Source = Annotated[PackagedSource | FolderSource | HubSource | GithubSource | OwnCopySource, Field(discriminator="kind")]
 
 
 class SuiteDeclaration(Declaration):
     """A suite: where its samples come from and how they are scored.
 
-    `samples` is how many there must be; `manifest_digest` is the digest of manifest.jsonl, which names every
-    sample, the digest of its input and its reference. `accepts_digests` are digests of other tools' specifications
-    that stand for this suite. `variants` are questions a suite leaves open, such as the language of its prompts, each
-    with its answers, the default first: every choice of them is a suite with a digest of its own.
+    `samples` is how many there must be, absent where that is not published; `manifest_digest` is the digest of
+    manifest.jsonl, which names every sample, the digest of its input and its reference. `accepts_digests` are digests
+    of other tools' specifications that stand for this suite. `variants` are questions a suite leaves open, such as the
+    language of its prompts, each with its answers, the default first: every choice of them is a suite with a digest of
+    its own.
     """
 
     id: Name
@@ -69,7 +79,7 @@ class SuiteDeclaration(Declaration):
     language: str
     license: str
     source: Source
-    samples: Annotated[int, Field(ge=1)]
+    samples: Annotated[int, Field(ge=1)] | None = None
     manifest_digest: Digest | None = None
     normalizer: Name | None = None
     scorer: Name

@@ -15,23 +15,27 @@ _NONE = frozenset(map(fold, ("none", "no entities", "no entity", "there are no e
 
 
 class Entity(NamedTuple):
-    """An entity, both parts folded."""
+    """An entity: what it is, and its words."""
 
     type: str
     value: str
 
+    def folded(self) -> Entity:
+        """Return the entity with both parts folded, as entities are compared."""
+        return Entity(fold(self.type), fold(self.value))
+
 
 def read_entities(reply: str) -> Reading:
-    """Return the entities a reply lists, as a list of Entity, which may be empty."""
+    """Return the entities a reply lists, folded; the list may be empty."""
     said = drop_thinking(reply)
     if said is None:
         return Reading(None, "unfinished-thinking", "unparsable")
-    lists = [found for value in json_values(said, "[") if (found := _listed(value)) is not None]
+    lists = [found for value in json_values(said, "[") if (found := listed_entities(value)) is not None]
     if lists:
         # The last list that holds something; an empty one may be nested in it.
-        return Reading(next((found for found in lists if found), []), "json")
+        return _folded(next((found for found in lists if found), []), "json")
     if annotated := annotation_entities(said):
-        return Reading(annotated, "annotation")
+        return _folded(annotated, "annotation")
     if fold(said) in _NONE:
         return Reading([], "none-said")
     if language := refusal_in(said):
@@ -41,11 +45,11 @@ def read_entities(reply: str) -> Reading:
 
 def annotation_entities(text: str) -> list[Entity]:
     """Return the entities of a sentence in MASSIVE's notation, ``wake me at [time : nine]``."""
-    return [Entity(fold(kind), fold(value)) for kind, value in _ANNOTATION.findall(text)]
+    return [Entity(kind, value) for kind, value in _ANNOTATION.findall(text)]
 
 
-def _listed(value: Any) -> list[Entity] | None:
-    """Return the entities of a JSON list; None if it is a list of something else."""
+def listed_entities(value: Any) -> list[Entity] | None:
+    """Return the entities of a JSON list of types and values; None if it is something else."""
     if not isinstance(value, list):
         return None
     found = []
@@ -54,5 +58,9 @@ def _listed(value: Any) -> list[Entity] | None:
         words = item.get("value", item.get("text")) if isinstance(item, dict) else None
         if not isinstance(kind, str) or not isinstance(words, str | int | float):
             return None
-        found.append(Entity(fold(kind), fold(str(words))))
+        found.append(Entity(kind, str(words)))
     return found
+
+
+def _folded(entities: list[Entity], rule: str) -> Reading:
+    return Reading([entity.folded() for entity in entities], rule)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from orinbench_client.text import get_normalizer
 
-_POLICY = "fa-v1"
+#: The normaliser that folds.
+POLICY = "fa-v1"
 
 
 def fold(text: str) -> str:
@@ -12,6 +13,6 @@ def fold(text: str) -> str:
 
     Punctuation, underscores and ZWNJ are spaces, so ``play_music``, ``play music`` and ``play:music`` are one.
     """
-    normalize = get_normalizer(_POLICY).normalize
+    normalize = get_normalizer(POLICY).normalize
     # Again, because a letter without case may be one the policy composes.
     return normalize(normalize(text).casefold())

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from orinbench_profiles import GithubSource, list_declarations, load_suite
+from orinbench_profiles import list_declarations, load_suite
 
 from orinbench_client.cli.common import JsonOption, print_json, table
-from orinbench_client.errors import BadInput
 from orinbench_client.sdk.model import Model, open_model
-from orinbench_client.suites import find_suite, input_files, open_suite
+from orinbench_client.suites import Prepared, find_suite, input_files, open_suite, prepare_suite
 
 
 def suites(as_json: JsonOption = False) -> None:
@@ -25,7 +24,10 @@ def suites(as_json: JsonOption = False) -> None:
         for suite in found:
             print_json(suite.model_dump(mode="json", exclude_none=True))
         return
-    rows = [(suite.id, str(suite.samples), suite.language, ", ".join(suite.metrics), suite.title) for suite in found]
+    rows = [
+        (suite.id, str(suite.samples or "your copy's"), suite.language, ", ".join(suite.metrics), suite.title)
+        for suite in found
+    ]
     print(table([("suite", "samples", "language", "metrics", "title"), *rows]))
     for suite in found:
         for axis, words in (suite.variants or {}).items():
@@ -64,7 +66,8 @@ def validate(
     orinbench validate my-model.toml
     orinbench validate my-suite/
     """
-    if Path(declaration).is_dir() or declaration in list_declarations("suites"):
+    name = declaration.partition(":")[0]
+    if Path(name).is_dir() or name in list_declarations("suites"):
         _prepare(declaration)
         return
     model = open_model(declaration)
@@ -75,7 +78,7 @@ def validate(
 def prepare(
     suite: Annotated[str, typer.Argument(help="Name of a suite, or its folder.")],
     source: Annotated[
-        Path | None, typer.Option("--source", metavar="DIR", help="A copy of the repository the data are in.")
+        Path | None, typer.Option("--source", metavar="DIR", help="Your own copy of data that come with no package.")
     ] = None,
 ) -> None:
     """Get a suite's data ready and verify them.
@@ -83,19 +86,16 @@ def prepare(
     \b
     orinbench prepare fa-demo-v1
     orinbench prepare parse-v1 --source ~/Parse
+    orinbench prepare parsa-v1 --source ~/data/PARSA-Bench
     """
-    loaded = find_suite(suite)
-    if isinstance(loaded.declaration.source, GithubSource):
-        from orinbench_client.parse.prepare import prepare as fetch
-
-        fetch(loaded, source)
-    elif source is not None:
-        raise BadInput(f"suite {loaded.declaration.id} has its data beside its declaration: it needs no --source")
+    prepare_suite(find_suite(suite), source)
     _prepare(suite)
 
 
 def _prepare(name: str) -> None:
     suite = open_suite(name)
+    for note in suite.notes() if isinstance(suite, Prepared) else ():
+        print(note)
     size = sum(file.size_bytes for file in input_files(suite.samples))
     print(
         f"suite {suite.declaration.id} is ready: {len(suite.samples)} samples, {size / 1e6:.1f} MB, "

@@ -78,5 +78,6 @@ def _grade(bundle: Bundle, references: Mapping[str, str], declaration: SuiteDecl
     scorer = find_scorer(name or declaration.scorer)
     with _naming(bundle):
         grades = grade_samples(bundle.samples, references, scorer)
-    texts = GradedTexts(bundle.facts.suite, declaration, bundle.texts_digest, scorer.floors(references))
+    made_of = (scorer.floors(references), scorer.made_with(references))
+    texts = GradedTexts(bundle.facts.suite, declaration, bundle.texts_digest, *made_of)
     return write_grades(bundle.path, texts, grades, scorer)

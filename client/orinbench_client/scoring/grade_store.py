@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,12 +22,13 @@ from orinbench_client.suites.base import suite_family
 
 @dataclass(frozen=True)
 class GradedTexts:
-    """What grades were made of: the suite, its declaration, the texts by digest, and the floors."""
+    """What grades were made of: suite, declaration, and texts by digest; the floors, and what else made them."""
 
     suite: Labelled
     declaration: SuiteDeclaration
     texts_digest: str
     floors: Sequence[Floor]
+    made_with: Mapping[str, str]
 
 
 class StoredFloor(BaseModel):
@@ -99,7 +100,7 @@ def write_grades(bundle: Path, texts: GradedTexts, grades: Sequence[Grade], scor
         suite_scorer=texts.declaration.scorer,
         variant=texts.declaration.variant,
         texts_digest=texts.texts_digest,
-        scorer={"name": scorer.name, "digest": scorer.digest},
+        scorer={"name": scorer.name, "digest": scorer.digest, **texts.made_with},
         samples=len(grades),
         lines_digest=digest_bytes(lines),
         states=dict(Counter(grade.state for grade in grades)),

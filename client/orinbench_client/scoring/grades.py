@@ -30,6 +30,7 @@ _OURS = dict.fromkeys(
     ("parse-upstream", "parse-upstream-no-examples", "parse-paper", "parse-strict"),
     "orinbench_client.parse.scorer:ParseScorer",
 )
+_OURS["parsa-1"] = "orinbench_client.parsa.scorer:ParsaScorer"
 
 State = Literal["ok", "wrong", "unparsable", "refused"]
 
@@ -74,6 +75,18 @@ class Floor(NamedTuple):
     value: float
 
 
+class Contrast(NamedTuple):
+    """Two variants of a suite whose difference says something of a model: `first` less `second`, of one `axis`.
+
+    Their samples have the same ids and answers, so that they can be compared one by one.
+    """
+
+    name: str
+    axis: str
+    first: str
+    second: str
+
+
 class Scorer(Protocol):
     """Grades the replies of one task. A published scorer never changes: a new rule is a new name."""
 
@@ -93,6 +106,10 @@ class Scorer(Protocol):
     def tables(self) -> Mapping[str, tuple[str, ...]]:
         """The tables by name, each with the axes its cells are told apart by."""
 
+    @property
+    def contrasts(self) -> Sequence[Contrast]:
+        """The differences between variants that boards show; none for most."""
+
     def grade(self, sample_id: str, text: str, reference: str) -> Grade | None:
         """Grade a reply; None leaves the sample out of this score. Raises BadInput for a reference of another task."""
 
@@ -104,6 +121,9 @@ class Scorer(Protocol):
 
     def floors(self, references: Mapping[str, str]) -> Sequence[Floor]:
         """Return the floors of every cell of every table, and of all together (no labels)."""
+
+    def made_with(self, references: Mapping[str, str]) -> Mapping[str, str]:
+        """Return what else made the grades and is kept with a score, such as a library's signature; none for most."""
 
     def details(self, labels: Mapping[str, str], value: float) -> Mapping[str, Any]:
         """Return what else stands in a cell beside its figure."""

@@ -2,6 +2,7 @@
 
 from orinbench_client.suites.base import (
     Attachment,
+    Prepared,
     Sample,
     Suite,
     find_suite,
@@ -9,12 +10,14 @@ from orinbench_client.suites.base import (
     inputs_manifest,
     open_suite,
     open_variant,
+    prepare_suite,
     references,
     verify_suite,
 )
 
 __all__ = [
     "Attachment",
+    "Prepared",
     "Sample",
     "Suite",
     "find_suite",
@@ -22,6 +25,7 @@ __all__ = [
     "inputs_manifest",
     "open_suite",
     "open_variant",
+    "prepare_suite",
     "references",
     "verify_suite",
 ]

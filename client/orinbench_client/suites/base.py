@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from itertools import product
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 from orinbench_profiles import (
     DeclarationError,
@@ -26,6 +26,7 @@ GROUP = "orinbench.suites"
 _OURS = {
     "asr": "orinbench_client.suites.asr:AsrSuite",
     "parse": "orinbench_client.parse.suite:ParseSuite",
+    "parsa": "orinbench_client.parsa.suite:ParsaSuite",
 }
 
 
@@ -75,6 +76,18 @@ class Suite(Protocol):
         """The samples in order."""
 
 
+@runtime_checkable
+class Prepared(Protocol):
+    """A suite whose data are made of a user's own copy."""
+
+    @staticmethod
+    def prepare(loaded: Loaded[SuiteDeclaration], source: Path) -> None:
+        """Make the data of the copy in `source`, whole or not at all. Raises BadInput naming file and line."""
+
+    def notes(self) -> list[str]:
+        """Return what a user should know of the data that were made."""
+
+
 def find_suite(name: str) -> Loaded[SuiteDeclaration]:
     """Load the declaration of a suite by our name or from a folder with suite.toml. Raises BadInput."""
     try:
@@ -86,6 +99,14 @@ def find_suite(name: str) -> Loaded[SuiteDeclaration]:
 def verify_suite(loaded: Loaded[SuiteDeclaration]) -> Suite:
     """Read and verify the data of a suite. Raises BadInput naming file and line."""
     return _suite_class(loaded.declaration.task)(loaded)
+
+
+def prepare_suite(loaded: Loaded[SuiteDeclaration], source: Path) -> None:
+    """Make the data of a suite from a user's own copy. Raises BadInput, also for a suite that needs none."""
+    suite_class = _suite_class(loaded.declaration.task)
+    if not issubclass(suite_class, Prepared):
+        raise BadInput(f"suite {loaded.declaration.id}: its data are where its declaration says, it takes no source")
+    suite_class.prepare(loaded, source)
 
 
 def open_suite(name: str) -> Suite:
