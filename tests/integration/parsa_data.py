@@ -1,4 +1,4 @@
-"""Tiny data in PARSA-Bench's layout, of our own making: five samples for each of the sixteen tasks, spoken by espeak-ng.
+"""Tiny data of our own in PARSA-Bench's layout: five samples for each of the sixteen tasks, spoken by espeak-ng.
 
 Whoever runs an audio-language model can use it: write_parsa(folder), then ``orinbench prepare parsa-v1 --source``.
 """

@@ -6,22 +6,20 @@ of one variant are ranked against each other.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from orinbench_client.boards.build import ranked
+from orinbench_client.boards.contrasts import differences, pairs
 from orinbench_client.boards.document import Document, ModelNames, head
 from orinbench_client.boards.figures import Figure, Measured, model_facts
+from orinbench_client.boards.parts import Part, cells_of, grading_of, parts_of
 from orinbench_client.boards.selection import Group
-from orinbench_client.bundles.model import Axis, IntArray, ScoredRun
+from orinbench_client.bundles.model import Axis, ScoredRun
 from orinbench_client.errors import BadInput
 from orinbench_client.metrics import GIB
-from orinbench_client.scoring.grades import Grade, Grading, Metric, Scorer, find_scorer, stats_of
+from orinbench_client.scoring.grades import Grading, Metric, find_scorer
 from orinbench_client.statistics import FloatArray, percentile_interval
 
 SCHEMA = "orinbench-leaderboard-graded-1"
@@ -38,37 +36,18 @@ def build_graded(group: Group) -> Document:
         "speed": builder.measured("speed", builder.figures.speed, "window_mean_s"),
         "energy": builder.measured("energy", builder.energy, "energy_j_per_correct_answer"),
         **{name: builder.table(name) for name in builder.scorer.tables},
+        "contrasts": builder.contrasts(),
         "unread": builder.unread(),
         "floors": builder.floors(),
     }
     return {
         "schema": SCHEMA,
         **head(group),
-        "scorer": {"name": builder.scorer.name, "digest": builder.scorer.digest},
+        "scorer": builder.made_with(),
         "variants": builder.variants(),
         "axes": {name: list(axes) for name, axes in builder.scorer.tables.items()},
         "boards": {name: board for name, board in boards.items() if rows_of(board)},
     }
-
-
-@dataclass(frozen=True)
-class _Part:
-    """The samples of one run in one cell of one table."""
-
-    labels: Mapping[str, str]
-    states: Mapping[str, int]
-    stats: IntArray
-    metrics: Sequence[Metric]
-
-    @property
-    def headline(self) -> Metric:
-        """The metric that is ranked."""
-        return self.metrics[0]
-
-    @property
-    def value(self) -> float:
-        """The figure of the headline."""
-        return self.headline.value(self.stats)
 
 
 class _Builder:
@@ -81,10 +60,10 @@ class _Builder:
         columns = [column for part in parts for metric in part.metrics for column in metric.columns(part.stats)]
         self.figures = Measured(group.runs, columns)
 
-    def _parts_of(self, run: ScoredRun) -> dict[str, list[_Part]]:
-        cells = _cells(grading_of(run).grades)
+    def _parts_of(self, run: ScoredRun) -> dict[str, list[Part]]:
+        cells = cells_of(grading_of(run).grades)
         tables = {_ALL: (), **self.scorer.tables}
-        return {name: list(_parts(cells, self.scorer, axes)) for name, axes in tables.items()}
+        return {name: list(parts_of(cells, self.scorer, axes)) for name, axes in tables.items()}
 
     def variants(self) -> list[Figure]:
         """Return which variants there are, each with its runs; rows name theirs by its digest."""
@@ -114,7 +93,7 @@ class _Builder:
         for _, runs in groupby(sorted(self._group.runs, key=order), key=order):
             yield list(runs)
 
-    def _overall(self, run: ScoredRun) -> _Part | None:
+    def _overall(self, run: ScoredRun) -> Part | None:
         return next(iter(self._parts[run.facts.run_id][_ALL]), None)
 
     def _worth(self, run: ScoredRun) -> float:
@@ -137,7 +116,7 @@ class _Builder:
         facts = {"model_digest": run.facts.model.digest, "origin": run.facts.origin, **model_facts(run)}
         return {**self._identity(run), **figures, **facts}
 
-    def _figures(self, run: ScoredRun, part: _Part) -> Figure:
+    def _figures(self, run: ScoredRun, part: Part) -> Figure:
         interval = percentile_interval(self._rates(part, part.headline))
         beside: Figure = {}
         for metric in part.metrics[1:]:
@@ -155,7 +134,7 @@ class _Builder:
             **_floor(grading_of(run), part, interval),
         }
 
-    def _rates(self, part: _Part, metric: Metric) -> FloatArray:
+    def _rates(self, part: Part, metric: Metric) -> FloatArray:
         return metric.rates([self.figures.replicates.sums(column) for column in metric.columns(part.stats)])
 
     def _comparison(self, first: ScoredRun, second: ScoredRun) -> Figure:
@@ -186,7 +165,10 @@ class _Builder:
         # Numbers taken by different methods are never ranked together.
         methods = sorted({row["memory_method"] for row in rows})
         by_method = [[row for row in rows if row["memory_method"] == method] for method in methods]
-        in_order = [self._in_order(own, lambda row: -row.get("score_pct_per_gib", 0.0)) for own in by_method]
+        # Where there is no score of all samples together, less memory is all there is to say.
+        cost = "score_pct_per_gib" if self.scorer.metrics({}) else "peak_memory_gib"
+        sign = -1 if cost == "score_pct_per_gib" else 1
+        in_order = [self._in_order(own, lambda row: sign * row.get(cost, 0.0)) for own in by_method]
         return {"methods": methods, "rows": [row for own in in_order for row in own]}
 
     def measured(self, axis: Axis, figures: Callable[[ScoredRun], Figure], cost: str) -> Document:
@@ -215,6 +197,8 @@ class _Builder:
     def energy(self, run: ScoredRun) -> Figure:
         """Return the energy of a run; of a correct answer too, partial credit counting in part."""
         figures, energy, part = self.figures.energy(run), run.facts.energy_uj, self._overall(run)
+        if energy is not None and part is None:
+            return figures | self._energy_of_right(run, [cell for cell in self._cells(run) if cell.right is not None])
         # A score that leaves samples out says nothing of their energy.
         if energy is None or part is None or len(energy) != len(part.stats):
             return figures
@@ -223,9 +207,47 @@ class _Builder:
             figures["energy_j_per_correct_answer"] = figures["energy_j"] / correct
         return figures
 
+    def _cells(self, run: ScoredRun) -> list[Part]:
+        """Return the cells of the scorer's first table."""
+        return self._parts[run.facts.run_id][next(iter(self.scorer.tables))]
+
+    def _energy_of_right(self, run: ScoredRun, parts: Sequence[Part]) -> Figure:
+        """Return the energy that a right answer took among the samples of `parts`."""
+        energy = run.facts.energy_uj
+        right = sum(part.right or 0 for part in parts)
+        if energy is None or not right or len(energy) != len(grading_of(run).grades):
+            return {}
+        spent = sum(int(energy[part.places].sum()) for part in parts)
+        return {"energy_j_per_correct_answer": spent / 1e6 / right}
+
+    def _cell_energy(self, run: ScoredRun, part: Part) -> Figure:
+        counts = part.right is not None and run in self._group.ranked_by("energy")
+        return self._energy_of_right(run, [part]) if counts else {}
+
+    def made_with(self) -> Figure:
+        """Return the scorer, and what else made the grades of all runs alike."""
+        made = [grading_of(run).made_with for run in self._group.runs]
+        shared = {name: value for name, value in made[0].items() if all(each.get(name) == value for each in made)}
+        return {**shared, "name": self.scorer.name, "digest": self.scorer.digest}
+
+    def contrasts(self) -> list[Figure]:
+        """Return the differences between variants that the scorer names."""
+        return [
+            {
+                "contrast": contrast.name,
+                "model": self._names.of(first.facts),
+                "first_run_id": first.facts.run_id,
+                "second_run_id": second.facts.run_id,
+                **row,
+            }
+            for contrast in self.scorer.contrasts
+            for first, second in pairs(self._group.runs, contrast)
+            for row in differences(self._cells(first), self._cells(second), self._rates)
+        ]
+
     def table(self, name: str) -> list[Figure]:
         return [
-            {**self._identity(run), **self._figures(run, part)}
+            {**self._identity(run), **self._figures(run, part), **self._cell_energy(run, part)}
             for run in sorted(self._group.runs, key=lambda run: (self._names.of(run.facts), run.facts.run_id))
             for part in self._parts[run.facts.run_id][name]
         ]
@@ -257,37 +279,7 @@ def rows_of(board: Document | list[Figure]) -> list[Figure]:
     return rows
 
 
-class _Cell(NamedTuple):
-    """The samples of one run that have all labels in common."""
-
-    labels: tuple[str, ...]
-    states: Mapping[str, int]
-    stats: IntArray
-
-
-def _cells(grades: Sequence[Grade]) -> list[_Cell]:
-    members: dict[tuple[str, ...], list[Grade]] = {}
-    for grade in grades:
-        members.setdefault(grade.labels, []).append(grade)
-    return [
-        _Cell(labels, Counter(grade.state for grade in own), stats_of([grade.stats for grade in own]))
-        for labels, own in members.items()
-    ]
-
-
-def _parts(cells: Sequence[_Cell], scorer: Scorer, axes: Sequence[str]) -> Iterator[_Part]:
-    places = [scorer.axes.index(axis) for axis in axes]
-    members: dict[tuple[str, ...], list[_Cell]] = {}
-    for cell in cells:
-        members.setdefault(tuple(cell.labels[place] for place in places), []).append(cell)
-    for labels, own in members.items():
-        named = dict(zip(axes, labels, strict=True))
-        if metrics := scorer.metrics(named):
-            states = sum((Counter(cell.states) for cell in own), Counter[str]())
-            yield _Part(named, states, np.concatenate([cell.stats for cell in own]), metrics)
-
-
-def _floor(grading: Grading, part: _Part, interval: tuple[float, float]) -> Figure:
+def _floor(grading: Grading, part: Part, interval: tuple[float, float]) -> Figure:
     """Return the best floor of a cell, and whether the score is clear of it."""
     own = [floor for floor in grading.floors if floor.labels == part.labels]
     if not own:
@@ -297,10 +289,3 @@ def _floor(grading: Grading, part: _Part, interval: tuple[float, float]) -> Figu
         return {"floor": best.value, "floor_answer": best.answer, "above_floor": interval[0] > best.value}
     best = min(own, key=lambda floor: floor.value)
     return {"floor": best.value, "floor_answer": best.answer, "above_floor": interval[1] < best.value}
-
-
-def grading_of(run: ScoredRun) -> Grading:
-    """Return the grades of a ranked run, which always has them."""
-    if run.grading is None:
-        raise BadInput(f"{run.facts.run_id}: no grades")
-    return run.grading

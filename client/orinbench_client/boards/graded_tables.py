@@ -67,6 +67,18 @@ _ENERGY = (
     Column("J in all", fixed("energy_j", 1)),
     _SCORE,
 )
+_CONTRAST = (
+    _MODEL,
+    Column("Dimension", plain("dimension")),
+    Column("Task", plain("task")),
+    Column("Figure", plain("metric")),
+    Column("First", fixed("first", 3)),
+    Column("Second", fixed("second", 3)),
+    Column("Difference", fixed("difference", 3)),
+    Column("95 %", interval("ci", 3)),
+    Column("Clear", yes("resolved")),
+    Column("n", plain("n")),
+)
 _UNREAD = (
     _MODEL,
     Column("State", plain("state")),
@@ -81,6 +93,10 @@ def graded_tables(document: Document) -> list[Table]:
     tables: list[Table] = []
     for variant in document["variants"]:
         tables += _variant_tables(boards, document["axes"], variant)
+    contrasts = boards.get("contrasts", [])
+    for name in dict.fromkeys(row["contrast"] for row in contrasts):
+        rows = [row for row in contrasts if row["contrast"] == name]
+        tables.append(make_table(f"Paired difference: {name.replace('-', ' ')}", _CONTRAST, rows))
     unranked = [{**row, "model": row["model_id"], "axes": ", ".join(row["axes"])} for row in document["unranked"]]
     tables.append(make_table("Not ranked", (_MODEL, *UNRANKED[1:]), unranked))
     return [table for table in tables if table.cells]

@@ -45,6 +45,7 @@ def _classes(stats: IntArray) -> list[IntArray]:
     return class_columns(stats[:, 0], stats[:, 1])
 
 
+_RIGHT = replace(ratio_metric("accuracy"), counts_right=True)
 _F1 = Metric("micro-f1", lambda stats: float(_f1(_totals(_each(stats)))[0]), _each, _f1)
 _MACRO = Metric("macro-f1", lambda stats: float(macro_f1(_totals(_classes(stats)))[0]), _classes, macro_f1)
 _BLEU = Metric(
@@ -67,7 +68,8 @@ METRICS = {
     "wer-zwnj-joined": _part(ratio_metric("wer-zwnj-joined", higher_is_better=False), 4),
     "bleu": _part(_BLEU, 0, BLEU_COUNTS),
     "chrf++": _part(_CHRF, BLEU_COUNTS, CHRF_COUNTS),
-    "accuracy": _part(ratio_metric("accuracy"), 0),
+    "accuracy": _part(_RIGHT, 0),
+    "choice-accuracy": _part(replace(_RIGHT, name="choice-accuracy"), 0),
     "macro-f1": _part(_MACRO, 2),
     "micro-f1": _part(_F1, 0),
     "value-f1": _part(replace(_F1, name="value-f1"), 2),
@@ -86,7 +88,7 @@ def floors(members: Sequence[Kind], metric: Metric) -> Iterator[tuple[str, float
     always = stats_of([(int(place == most), 1, place, most) for place in right.elements()])
     name = f"option {most + 1}" if isinstance(closed[0], Choice) else closed[0].names[most]
     yield f"always {name}", metric.value(always)
-    if metric.name == "accuracy":
+    if metric.counts_right:
         yield GUESS, sum(1 / len(member.names) for member in closed) / len(closed)
     else:
         yield GUESS, expected_macro_f1([count / len(closed) for count in right.values()], len(closed[0].names))

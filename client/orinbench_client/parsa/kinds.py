@@ -141,7 +141,7 @@ class Closed(Kind):
 class Choice(Closed):
     """An option of a question: as a class, but every question has its own."""
 
-    figures: ClassVar[tuple[str, ...]] = ("accuracy",)
+    figures: ClassVar[tuple[str, ...]] = ("choice-accuracy",)
 
     def _set(self, reference: dict[str, Any]) -> tuple[ClosedSet, Sequence[str]]:
         return ClosedSet.options(reference["options"]), reference["options"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from orinbench_client.errors import BadInput
 from orinbench_client.parsa.audio import canonical_wav
 from orinbench_client.parsa.settings import Kind, ParsaSettings
 from orinbench_client.parsa.tables import Row, read_tables
-from orinbench_client.suites.base import suite_family
+from orinbench_client.suites.base import data_folder, suite_family
 
 MANIFEST = "manifest.jsonl"
 
@@ -42,8 +41,7 @@ class PreparedRow(BaseModel):
 
 def folder_of(declaration: SuiteDeclaration) -> Path:
     """Return where the prepared data of a suite lie, those of all variants: another declaration, another folder."""
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(home) / "orinbench" / "suites" / f"{declaration.id}-{suite_family(declaration)[7:19]}"
+    return data_folder(f"{declaration.id}-{suite_family(declaration)[7:19]}")
 
 
 def audio_path(folder: Path, row: PreparedRow) -> Path:

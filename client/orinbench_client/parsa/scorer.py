@@ -19,9 +19,9 @@ from orinbench_client.scoring.diagnostics import ZWNJ_JOIN
 from orinbench_client.scoring.grades import Contrast, Floor, Grade, Metric
 from orinbench_client.text import get_normalizer
 
-#: A task's dimension and name, and the figures it has, the one it is ranked by first.
-AXES = ("dimension", "task", "figures")
-_BETWEEN = ", "
+#: A task's dimension and name, and the figure it is ranked by.
+AXES = ("dimension", "task", "metric")
+_BESIDE = {name: code.figures for code in KINDS.values() for name in code.figures}
 
 
 class _Sample(NamedTuple):
@@ -60,7 +60,10 @@ class ParsaScorer:
 
     def metrics(self, labels: Mapping[str, str]) -> Sequence[Metric]:
         """Return the figures of a task. There are none of all tasks together: they are measured by different things."""
-        return [METRICS[name] for name in labels["figures"].split(_BETWEEN)] if labels else []
+        if not labels:
+            return []
+        headline = labels["metric"]
+        return [METRICS[name] for name in sorted(_BESIDE[headline], key=lambda name: name != headline)]
 
     def floors(self, references: Mapping[str, str]) -> Sequence[Floor]:
         """Return what an empty reply, the most frequent class and a guess come to in every task."""
@@ -80,13 +83,12 @@ class ParsaScorer:
         return {}
 
     def made_with(self, references: Mapping[str, str]) -> Mapping[str, str]:
-        """Return sacreBLEU's signatures, by task, of the translations there are."""
+        """Return the digest of the references, and sacreBLEU's signatures, by task, of the translations there are."""
         tasks = {place[1]: kind for place, kind in map(_sample, references.values()) if isinstance(kind, Translation)}
-        return {
-            f"{task} {figure}": signature
-            for task, kind in tasks.items()
-            for figure, signature in signatures(kind.tokenizer).items()
-        }
+        found = {"references": digest_bytes(canonical_json(dict(references)))}
+        for task, kind in tasks.items():
+            found |= {f"{task} {figure}": text for figure, text in signatures(kind.tokenizer).items()}
+        return found
 
 
 # Every sample is looked up for its grade, for the floors and for the signatures.
@@ -95,7 +97,6 @@ def _sample(reference: str) -> _Sample:
     try:
         value = json.loads(reference)
         kind = KINDS[value["kind"]](value)
-        figures = sorted(kind.figures, key=lambda figure: figure != value["metric"])
-        return _Sample((value["dimension"], value["task"], _BETWEEN.join(figures)), kind)
+        return _Sample((value["dimension"], value["task"], value["metric"]), kind)
     except (ValueError, KeyError, TypeError):
         raise BadInput(f"{reference[:80]!r} is no reference of this scorer: another suite's?") from None

@@ -24,7 +24,7 @@ METRICS: dict[Kind, tuple[str, ...]] = {
     "transcript": ("wer", "cer"),
     "translation": ("bleu", "chrf++"),
     "label": ("accuracy", "macro-f1"),
-    "choice": ("accuracy",),
+    "choice": ("choice-accuracy",),
     "entities": ("micro-f1",),
     "answer": ("token-f1",),
 }
@@ -70,7 +70,7 @@ def data_labels(labels: tuple[LabelSetting, ...]) -> ClosedSet:
 class TaskSettings(_Strict):
     """One task. `columns` are names of columns that only this task's table has, looked for first.
 
-    A task of kind `answer` whose table has options is one of kind `choice`, ranked by accuracy.
+    A task of kind `answer` whose table has options is one of kind `choice`, and ranked as such.
     """
 
     id: Name

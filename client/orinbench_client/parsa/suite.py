@@ -40,10 +40,10 @@ class ParsaSuite:
         ]
 
     @staticmethod
-    def prepare(loaded: Loaded[SuiteDeclaration], source: Path) -> None:
-        """Make the prepared data of a user's copy. Raises BadInput naming file and line."""
-        settings = read_settings(loaded.declaration)
-        prepare(settings, source, folder_of(loaded.declaration))
+    def prepare(loaded: Loaded[SuiteDeclaration], source: Path | None) -> None:
+        """Make the prepared data of a user's copy, if one is given. Raises BadInput naming file and line."""
+        if source is not None:
+            prepare(read_settings(loaded.declaration), source, folder_of(loaded.declaration))
 
     def notes(self) -> list[str]:
         """Return what a user should know of the data: tasks of another size than expected, or without transcripts."""
@@ -93,7 +93,7 @@ def _reference(task: TaskSettings, row: PreparedRow) -> dict[str, Any]:
         "dimension": task.dimension,
         "task": task.id,
         "kind": row.kind,
-        "metric": "accuracy" if row.kind == "choice" else task.metric.value,
+        "metric": "choice-accuracy" if row.kind == "choice" else task.metric.value,
         "answer": row.answer,
     }
     if row.kind == "choice":

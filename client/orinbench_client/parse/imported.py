@@ -143,5 +143,5 @@ def _write(planned: _Planned, results: Path) -> Imported:
             write_manifest(folder)
     scorer = find_scorer(key.declaration.scorer)
     grades = grade_samples(samples_of(run.answers, key.references), key.references, scorer)
-    texts = GradedTexts(head.suite, key.declaration, texts_digest(path), key.floors)
+    texts = GradedTexts(head.suite, key.declaration, texts_digest(path), key.floors, {})
     return Imported(path, head, write_grades(path, texts, grades, scorer), known)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from orinbench_profiles import GithubSource, Loaded, SuiteDeclaration
 
 from orinbench_client.errors import BadInput
 from orinbench_client.parse.layout import layout_files, settings_of, verify_files
+from orinbench_client.suites.base import data_folder
 
 RAW = "https://raw.githubusercontent.com"
 _TIMEOUT_S = 60.0
@@ -21,8 +21,7 @@ _TIMEOUT_S = 60.0
 
 def prepared_folder(source: GithubSource) -> Path:
     """Return where the files of a commit are kept, there or not: in the user's data folder (XDG_DATA_HOME)."""
-    home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")
-    return home / "orinbench/suites" / f"{source.repository.replace('/', '--')}-{source.revision[:12]}"
+    return data_folder(f"{source.repository.replace('/', '--')}-{source.revision[:12]}")
 
 
 def prepare(loaded: Loaded[SuiteDeclaration], copy: Path | None = None, raw: str = RAW) -> Path:

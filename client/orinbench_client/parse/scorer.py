@@ -148,6 +148,16 @@ class ParseScorer:
     def _earn(self, answer: Any, gold: rules.Gold) -> rules.Fraction:
         return self._rule.score(gold, answer)
 
+    @property
+    def contrasts(self) -> tuple[()]:
+        """No variants are compared."""
+        return ()
+
+    def made_with(self, references: Mapping[str, str]) -> dict[str, str]:
+        """Return nothing: the rules are all there is."""
+        del references
+        return {}
+
     def details(self, labels: Mapping[str, str], value: float) -> dict[str, str]:
         """Return the score with two decimals as the published table of its type rounds it."""
         return {"score_2dp": rules.two_decimals(labels["type"], value)} if "type" in labels else {}

@@ -9,7 +9,7 @@ from orinbench_profiles import GithubSource, Loaded, SuiteDeclaration, canonical
 
 from orinbench_client.errors import BadInput
 from orinbench_client.parse import layout
-from orinbench_client.parse.prepare import prepared_folder
+from orinbench_client.parse.prepare import prepare, prepared_folder
 from orinbench_client.parse.questions import Question
 from orinbench_client.suites.base import Sample, suite_digest
 from orinbench_client.suites.chat import GREEDY, MEDIA_TYPE, Decoding, Message, Sampling, chat_input, text
@@ -40,6 +40,16 @@ class ParseSuite:
         _check_number(folder, settings, chosen["split"], len(questions))
         self.samples: Sequence[Sample] = list(_samples(folder, questions, chosen, settings))
         self.digest = suite_digest(loaded, manifest_digest(self.samples))
+
+    @staticmethod
+    def prepare(loaded: Loaded[SuiteDeclaration], source: Path | None) -> None:
+        """Get upstream's files, from a copy of its repository or from GitHub. Raises BadInput."""
+        if source is not None or isinstance(loaded.declaration.source, GithubSource):
+            prepare(loaded, source)
+
+    def notes(self) -> list[str]:
+        """Return nothing: the data are what is pinned."""
+        return []
 
 
 def _folder(loaded: Loaded[SuiteDeclaration]) -> Path:

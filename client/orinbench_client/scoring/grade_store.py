@@ -121,7 +121,7 @@ def read_grading(bundle: Path, summary: GradeSummary) -> Grading:
     except (ValueError, KeyError, TypeError):
         raise BadInput(f"{path}: not the lines of a score") from None
     floors = [Floor(floor.labels, floor.answer, floor.value) for floor in summary.floors]
-    return Grading(summary.made_by, summary.suite_family, summary.variant, grades, floors)
+    return Grading(summary.made_by, summary.suite_family, summary.variant, grades, floors, summary.scorer)
 
 
 def _grade(value: Any) -> Grade:

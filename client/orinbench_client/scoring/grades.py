@@ -57,7 +57,7 @@ class Metric:
     """A figure of many samples, made of their `stats`, an array (samples, k) of int64.
 
     `value` is the exact figure. `columns` gives what a bootstrap adds up, each (samples,) of int64, none negative;
-    `rates` makes the figure of such sums, each (replicates,).
+    `rates` makes the figure of such sums, each (replicates,). `counts_right`: it is the share of right answers.
     """
 
     name: str
@@ -65,6 +65,7 @@ class Metric:
     columns: Callable[[IntArray], Sequence[IntArray]]
     rates: Callable[[Sequence[FloatArray]], FloatArray]
     higher_is_better: bool = True
+    counts_right: bool = False
 
 
 class Floor(NamedTuple):
@@ -193,6 +194,7 @@ class Grading:
     """The grades of a run by one scorer, and what boards need to know of the suite.
 
     `family` is the digest all variants of the suite have in common: they share a board, each with tables of its own.
+    `made_with` is what made the grades, by name.
     """
 
     scorer: str
@@ -200,6 +202,7 @@ class Grading:
     variant: Mapping[str, str]
     grades: Sequence[Grade]
     floors: Sequence[Floor]
+    made_with: Mapping[str, str]
 
 
 class RunningGrades:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -78,11 +79,14 @@ class Suite(Protocol):
 
 @runtime_checkable
 class Prepared(Protocol):
-    """A suite whose data are made of a user's own copy."""
+    """A suite whose data are fetched, or made of a user's own copy."""
 
     @staticmethod
-    def prepare(loaded: Loaded[SuiteDeclaration], source: Path) -> None:
-        """Make the data of the copy in `source`, whole or not at all. Raises BadInput naming file and line."""
+    def prepare(loaded: Loaded[SuiteDeclaration], source: Path | None) -> None:
+        """Get the data, from the copy in `source` if one is given, whole or not at all.
+
+        Raises BadInput naming file and line.
+        """
 
     def notes(self) -> list[str]:
         """Return what a user should know of the data that were made."""
@@ -101,12 +105,19 @@ def verify_suite(loaded: Loaded[SuiteDeclaration]) -> Suite:
     return _suite_class(loaded.declaration.task)(loaded)
 
 
-def prepare_suite(loaded: Loaded[SuiteDeclaration], source: Path) -> None:
-    """Make the data of a suite from a user's own copy. Raises BadInput, also for a suite that needs none."""
+def prepare_suite(loaded: Loaded[SuiteDeclaration], source: Path | None) -> None:
+    """Get the data of a suite that has any to get. Raises BadInput, also for a source the suite has no use for."""
     suite_class = _suite_class(loaded.declaration.task)
-    if not issubclass(suite_class, Prepared):
+    if issubclass(suite_class, Prepared):
+        suite_class.prepare(loaded, source)
+    elif source is not None:
         raise BadInput(f"suite {loaded.declaration.id}: its data are where its declaration says, it takes no source")
-    suite_class.prepare(loaded, source)
+
+
+def data_folder(name: str) -> Path:
+    """Return where the data of a prepared suite are kept, there or not: in the user's data folder (XDG_DATA_HOME)."""
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "orinbench" / "suites" / name
 
 
 def open_suite(name: str) -> Suite:
