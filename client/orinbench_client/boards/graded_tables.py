@@ -23,6 +23,7 @@ from orinbench_client.boards.tables import (
 _MODEL = Column("Model", plain("model"))
 _RANK = Column("Rank", plain("rank"))
 _SCORE = Column("Score", fixed("score", 4))
+_CLEAR_OF_FLOOR = Column("Above the floor", lambda row: yes("above_floor")(row) if "above_floor" in row else None)
 _ACCURACY = (
     _RANK,
     _MODEL,
@@ -32,7 +33,7 @@ _ACCURACY = (
     Column("Unparsable", plain("unparsable")),
     Column("Refused", plain("refused")),
     Column("Floor", fixed("floor", 4)),
-    Column("Above the floor", lambda row: yes("above_floor")(row) if "above_floor" in row else None),
+    _CLEAR_OF_FLOOR,
     Column("Parameters", plain("parameter_count")),
     Column("Type", plain("native_dtype")),
 )
@@ -66,6 +67,21 @@ _ENERGY = (
     Column("J a sample", fixed("energy_j_per_sample", 3)),
     Column("J in all", fixed("energy_j", 1)),
     _SCORE,
+)
+_DETAIL = (
+    _MODEL,
+    Column("Dimension", plain("dimension")),
+    Column("Task", plain("task")),
+    Column("Figure", plain("metric")),
+    Column("Score", fixed("score", 3)),
+    Column("95 %", interval("ci", 3)),
+    Column("Beside", plain("beside")),
+    Column("Floor", fixed("floor", 3)),
+    _CLEAR_OF_FLOOR,
+    Column("Refused", plain("refused")),
+    Column("Unparsable", plain("unparsable")),
+    Column("n", plain("n")),
+    Column("J a correct answer", fixed("energy_j_per_correct_answer", 3)),
 )
 _CONTRAST = (
     _MODEL,
@@ -121,6 +137,9 @@ def _variant_tables(
     yield make_table(f"Energy{suffix}", _ENERGY, own("energy"))
     for name, own_axes in axes.items():
         yield from _crossed(name, own_axes, own(name), suffix)
+        if not own("accuracy"):
+            # There is no figure of all samples together: the cells are what the board has to say.
+            yield make_table(f"{name.capitalize()} in detail{suffix}", _DETAIL, [_detail(row) for row in own(name)])
     yield make_table(f"Replies without an answer{suffix}", _UNREAD, _counted(own("unread")))
 
 
@@ -139,6 +158,13 @@ def _crossed(name: str, axes: Sequence[str], rows: Sequence[Row], suffix: str) -
                 lines.setdefault("floor", {})[_place(row, axes[len(apart) :])] = f"{row['floor']:.3f}"
         cells = [[model, *(line.get(column, "") for column in columns)] for model, line in lines.items()]
         yield Table(": ".join([name.capitalize(), *first]) + suffix, ["Model", *columns], cells)
+
+
+def _detail(row: Row) -> Row:
+    """Return a cell with the figures that stand beside its own, each with its interval, in words."""
+    beside = [name.removesuffix("_ci") for name in row if name.endswith("_ci")]
+    words = (f"{name} {row[name]:.3f} ({row[f'{name}_ci'][0]:.3f} to {row[f'{name}_ci'][1]:.3f})" for name in beside)
+    return {**row, "beside": "; ".join(words)}
 
 
 def _place(row: Row, axes: Sequence[str]) -> str:

@@ -86,6 +86,11 @@ def _escape(text: str) -> str:
     return plain
 
 
+def summary_markdown(table: Table) -> str:
+    """Return the summary of several boards."""
+    return f"# {_escape(table.title)}\n\n{_markdown_table(table)}\n"
+
+
 def index_markdown(boards: Sequence[Mapping[str, Any]]) -> str:
     """Return the list of several boards, each in a folder of its own."""
     lines = [
@@ -93,4 +98,4 @@ def index_markdown(boards: Sequence[Mapping[str, Any]]) -> str:
         f"({board['folder']}/leaderboard.md)"
         for board in boards
     ]
-    return "# Leaderboards\n\n" + "\n".join(lines) + "\n"
+    return "# Leaderboards\n\n[All suites on one page](summary.md)\n\n" + "\n".join(lines) + "\n"

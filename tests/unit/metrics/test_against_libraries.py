@@ -10,6 +10,7 @@ from orinbench_client.metrics.classes import class_columns, expected_macro_f1, m
 from orinbench_client.metrics.overlap import (
     BLEU_COUNTS,
     CHRF_COUNTS,
+    FloatArray,
     Tokenizer,
     bleu,
     bleu_counts,
@@ -25,9 +26,10 @@ SENTENCES = st.lists(st.sampled_from(["a", "b", "the", "cat.", "سلام", "دن
 PAIRS = st.lists(st.tuples(SENTENCES.map(" ".join), SENTENCES.map(" ".join)), min_size=1, max_size=6)
 
 
-def summed(counts: list[list[int]]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def summed(counts: list[list[int]]) -> FloatArray:
     """The counts of a corpus as one replicate."""
-    return np.array(counts, dtype=np.float64).sum(axis=0, keepdims=True).T
+    sums: FloatArray = np.array(counts, dtype=np.float64).sum(axis=0, keepdims=True).T
+    return sums
 
 
 @given(PAIRS, st.sampled_from(["13a", "intl"]))
