@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from orinbench_client.errors import BadInput
 from orinbench_client.metrics.classes import class_columns, expected_macro_f1, macro_f1
 from orinbench_client.metrics.overlap import (
     BLEU_COUNTS,
     CHRF_COUNTS,
     FloatArray,
     Tokenizer,
+    _metrics,
     bleu,
     bleu_counts,
     chrf,
@@ -76,3 +80,11 @@ def test_chance_of_balanced_classes_is_one_over_their_number() -> None:
     """Guessing among ten equal classes earns the 0.10 the paper names; a skewed set earns less."""
     assert expected_macro_f1([0.1] * 10, 10) == pytest.approx(0.1)
     assert expected_macro_f1([0.9, 0.1], 2) < 0.5
+
+
+def test_without_the_library_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scoring a translation without the extra is refused by name, and nothing else needs it."""
+    _metrics.cache_clear()
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
+    with pytest.raises(BadInput, match=r"needs sacrebleu: pip install 'orinbench\[qa\]'"):
+        bleu_counts("a", "a", "13a")

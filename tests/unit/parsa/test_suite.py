@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import wave
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,6 +87,13 @@ def test_other_audio_is_resampled_and_mixed_down(tmp_path: Path, rate_hz: int, c
     assert seconds == pytest.approx(1.0, abs=1e-3)
     assert int(spectrum.argmax()) == pytest.approx(440, abs=1)
     assert np.sqrt((samples**2).mean()) == pytest.approx(16_383 / np.sqrt(2), rel=0.01)
+
+
+def test_without_the_libraries_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Preparing audio without the extra is refused by name."""
+    monkeypatch.setitem(sys.modules, "soxr", None)
+    with pytest.raises(BadInput, match=r"pip install 'orinbench\[prepare\]'"):
+        canonical_wav(tone(tmp_path / "a.wav"))
 
 
 def test_a_prepared_suite_is_the_same_each_time(own: Path) -> None:
