@@ -59,7 +59,9 @@ class OwnCopySource(Declaration):
     terms: str
 
 
-Source = Annotated[PackagedSource | FolderSource | HubSource | GithubSource | OwnCopySource, Field(discriminator="kind")]
+Source = Annotated[
+    PackagedSource | FolderSource | HubSource | GithubSource | OwnCopySource, Field(discriminator="kind")
+]
 
 
 class SuiteDeclaration(Declaration):
