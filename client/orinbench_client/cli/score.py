@@ -10,9 +10,11 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from orinbench_client.boards.parts import Part
     from orinbench_client.bundles.results import Bundle
     from orinbench_client.scoring.catalogue import Summary
     from orinbench_client.scoring.grade_store import GradeSummary
+    from orinbench_client.scoring.grades import Metric
     from orinbench_client.scoring.store import ScoreSummary
     from orinbench_client.suites import Suite
 
@@ -102,8 +104,29 @@ def _grades(bundle: Bundle, summary: GradeSummary) -> str:
     lines = [f"{bundle.facts.run_id}: {summary.name}{variant}, {summary.samples} samples"]
     if summary.value is not None:
         lines.append(f"  {summary.metric} {summary.value:.4f}")
+    else:
+        lines += _cells(bundle, summary)
     lines.append("  " + ", ".join(f"{count} {state}" for state, count in sorted(summary.states.items())))
     return "\n".join(lines)
+
+
+def _cells(bundle: Bundle, summary: GradeSummary) -> list[str]:
+    """Return the figures of every cell, where there is none of all samples together."""
+    from orinbench_client.boards.parts import cells_of, parts_of
+    from orinbench_client.scoring.grade_store import read_grading
+    from orinbench_client.scoring.grades import find_scorer
+
+    scorer = find_scorer(summary.made_by)
+    cells = cells_of(read_grading(bundle.path, summary).grades)
+    return [
+        f"  {', '.join(part.labels.values())}: {', '.join(_figure(metric, part) for metric in part.metrics)}"
+        for axes in scorer.tables.values()
+        for part in parts_of(cells, scorer, axes)
+    ]
+
+
+def _figure(metric: Metric, part: Part) -> str:
+    return f"{metric.name} {metric.value(part.stats):.4f}"
 
 
 def _edits(bundle: Bundle, summary: ScoreSummary) -> str:

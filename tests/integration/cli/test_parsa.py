@@ -230,6 +230,7 @@ def test_the_board_is_a_matrix_by_dimension(world: World) -> None:
     for dimension in ("speech", "paralinguistic", "cultural"):
         assert f"## Tasks: {dimension} (few-shot)" in world.markdown
     assert "| floor |" in world.markdown
+    assert "## Tasks in detail (zero-shot)" in world.markdown
 
 
 def test_a_second_score_is_the_same(world: World) -> None:
