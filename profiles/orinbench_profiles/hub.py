@@ -132,7 +132,7 @@ class _Fetch:
         self._emit = emit
         self._target = wanted.folder / stated.path
         self._part = wanted.folder / stated.part
-        self._told_at = 0.0
+        self._told = (-1, 0.0)
 
     def missing(self) -> int:
         """Return the bytes that are still to come."""
@@ -155,9 +155,10 @@ class _Fetch:
 
     def tell(self, received: int) -> None:
         """Say how far it is, unless that was said a moment ago."""
-        if received < self.stated.bytes and time.monotonic() < self._told_at + _PROGRESS_S:
+        before, at = self._told
+        if received == before or (received < self.stated.bytes and time.monotonic() < at + _PROGRESS_S):
             return
-        self._told_at = time.monotonic()
+        self._told = (received, time.monotonic())
         self._emit(Progress(self.stated.path, received, self.stated.bytes))
 
     def _stored(self) -> str | None:

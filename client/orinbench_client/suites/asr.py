@@ -39,10 +39,7 @@ class AsrSuite:
     def __init__(self, loaded: Loaded[SuiteDeclaration]) -> None:
         self.declaration = loaded.declaration
         if loaded.folder is None:
-            raise BadInput(
-                f"suite {self.declaration.id}: its data lie on a hub, which this version cannot fetch: "
-                "use a suite with a packaged or folder source"
-            )
+            raise BadInput(f"suite {self.declaration.id}: nothing says where its data are")
         self._manifest = loaded.folder / MANIFEST
         data = self._read_manifest()
         self.digest = suite_digest(loaded, digest_bytes(data))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Protocol, cast
 
 from orinbench_profiles import (
     DeclarationError,
+    HubSource,
     Loaded,
     SuiteDeclaration,
     canonical_json,
@@ -19,6 +20,7 @@ from orinbench_profiles import (
 )
 
 from orinbench_client.errors import BadInput
+from orinbench_client.suites.prepared import prepared_folder
 
 GROUP = "orinbench.suites"
 # Found also where the package is not installed, such as in a checkout.
@@ -58,15 +60,24 @@ class Suite(Protocol):
 
 
 def find_suite(name: str) -> Loaded[SuiteDeclaration]:
-    """Load the declaration of a suite by our name or from a folder with suite.toml. Raises BadInput."""
+    """Load the declaration of a suite by our name or from a folder with suite.toml. Raises BadInput.
+
+    The folder of a suite from a hub is where its prepared data are, or would be.
+    """
     try:
-        return load_suite(name)
+        loaded = load_suite(name)
     except DeclarationError as error:
         raise BadInput(str(error)) from None
+    if isinstance(loaded.declaration.source, HubSource):
+        return replace(loaded, folder=prepared_folder(loaded))
+    return loaded
 
 
 def verify_suite(loaded: Loaded[SuiteDeclaration]) -> Suite:
     """Read and verify the data of a suite. Raises BadInput naming file and line."""
+    if isinstance(loaded.declaration.source, HubSource) and loaded.folder is not None and not loaded.folder.exists():
+        name = loaded.declaration.id
+        raise BadInput(f"suite {name} is not prepared here: orinbench prepare --suite {name}")
     return _suite_class(loaded.declaration.task)(loaded)
 
 

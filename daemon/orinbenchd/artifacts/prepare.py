@@ -101,14 +101,16 @@ class ModelPreparer:
             "token": token or os.environ.get("HF_TOKEN") or None,
         }
         log.info("fetching", model=model.id, repository=source.repository, revision=source.revision)
+        here = total = 0
         async with aclosing(run_hub(folder, request)) as events:
             async for kind, value in events:
                 if kind == "planned":
                     self._store.check_room(value["missing_bytes"], value["largest_bytes"])
+                    total = value["total_bytes"]
                 elif kind == "progress":
-                    received, total = value["received"], value["total"]
-                    yield Response(file=value["path"], received_bytes=received, total_bytes=total)
+                    yield Response(file=value["path"], received_bytes=here + value["received"], total_bytes=total)
                 elif kind == "arrived":
+                    here += value["bytes"]
                     files.append(ModelFile(path=value["path"], digest=value["digest"], bytes=value["bytes"]))
                     if value["at"] is not None:
                         await self._store.adopt(Path(value["at"]), value["digest"])
