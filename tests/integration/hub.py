@@ -7,7 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -32,31 +32,30 @@ class Repository:
 
 @dataclass
 class Hub:
-    """The server's state. Each trouble is for the files whose path is named.
+    """The server's state. Each trouble is for the files whose path is named, and is over when it has happened once.
 
-    `cut` ends the connection after so many bytes, once; `stall` sends so many bytes and then waits for `go`;
-    `instead` serves other bytes than are stated.
+    `cut` ends the connection after so many bytes; `stall` sends so many and then waits for `go`; `instead` serves
+    other bytes than are stated.
     """
 
-    repositories: dict[str, Repository]
+    repositories: dict[str, Repository] = field(default_factory=dict)
     url: str = ""
     store_url: str = ""
     asked: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     cut: dict[str, int] = field(default_factory=dict)
     stall: dict[str, int] = field(default_factory=dict)
     instead: dict[str, bytes] = field(default_factory=dict)
-    stalled: threading.Event = field(default_factory=threading.Event)
     go: threading.Event = field(default_factory=threading.Event)
 
     def ranges(self, path: str) -> list[str]:
-        """Return the ranges in which the bytes of a file were asked for; "all" for no range."""
-        return [headers.get("range", "all") for _, asked, headers in self.asked if asked.endswith(f"/{path}")]
+        """Return the ranges in which a large file's bytes were asked for, path with repository; "all" for no range."""
+        return [headers.get("range", "all") for _, asked, headers in self.asked if asked == f"/bytes/{path}"]
 
 
 @contextmanager
-def serving(**repositories: Repository) -> Iterator[Hub]:
-    """Run a hub; a keyword's __ stands for the slash of a repository's name."""
-    hub = Hub({name.replace("__", "/"): repository for name, repository in repositories.items()})
+def serving() -> Iterator[Hub]:
+    """Run a hub."""
+    hub = Hub()
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": hub}))
     server.daemon_threads = True
     # Another origin, as on the big hub: no token may follow there.
@@ -90,8 +89,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif found := _FILE.match(path):
             self._file(found[2], found[3], found[4])
         elif path.startswith("/bytes/"):
-            name, _, file = path.removeprefix("/bytes/").partition("//")
-            self._bytes(file, self.hub.repositories[name].files[file])
+            owner, name, file = path.removeprefix("/bytes/").split("/", 2)
+            self._bytes(file, self.hub.repositories[f"{owner}/{name}"].files[file])
         else:
             self._refuse(404, "")
 
@@ -110,13 +109,13 @@ class _Handler(BaseHTTPRequestHandler):
         if repository.gated and self.headers.get("authorization") != f"Bearer {TOKEN}":
             self._refuse(403 if self.headers.get("authorization") else 401, "GatedRepo")
         elif path.endswith(repository.large):
-            self._answer(302, b"", location=f"{self.hub.store_url}/bytes/{name}//{path}")
+            self._answer(302, b"", location=f"{self.hub.store_url}/bytes/{name}/{path}")
         else:
             self._bytes(path, repository.files[path])
 
     def _bytes(self, path: str, data: bytes) -> None:
         hub = self.hub
-        data = hub.instead.get(path, data)
+        data = hub.instead.pop(path, data)
         start = int((self.headers.get("range") or "bytes=0-").removeprefix("bytes=").partition("-")[0])
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(data) - start))
@@ -134,11 +133,13 @@ class _Handler(BaseHTTPRequestHandler):
         if hold is not None:
             self.wfile.write(data[start:hold])
             self.wfile.flush()
-            hub.stalled.set()
             hub.go.wait(60)
+            hub.go.clear()
             start = hold
-        for at in range(start, len(data), _CHUNK):
-            self.wfile.write(data[at : at + _CHUNK])
+        # Whoever was waited for may have left.
+        with suppress(ConnectionError):
+            for at in range(start, len(data), _CHUNK):
+                self.wfile.write(data[at : at + _CHUNK])
 
     def _refuse(self, status: int, code: str) -> None:
         self._answer(status, b'{"error":"no"}', x_error_code=code, x_error_message=f"a hub's words on {code}")
