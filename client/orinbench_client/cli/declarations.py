@@ -32,17 +32,17 @@ def suites(as_json: JsonOption = False) -> None:
             print(f"{suite.id}: {suite.warning}")
 
 
-models = typer.Typer(rich_markup_mode=None)
+_MODELS_HELP = """List the models, or describe one of your own.
+
+\b
+orinbench models
+orinbench models describe DIR --engine torch --adapter whisper > my-model.toml
+"""
+models = typer.Typer(help=_MODELS_HELP, rich_markup_mode=None)
 
 
 @models.callback(invoke_without_command=True)
-def list_models(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List the models, or describe one of your own.
-
-    \b
-    orinbench models
-    orinbench models describe DIR --engine torch --adapter whisper > my-model.toml
-    """
+def _list_models(context: typer.Context, as_json: JsonOption = False) -> None:
     if context.invoked_subcommand is not None:
         return
     found = [open_model(name).declaration for name in list_declarations("models")]
