@@ -16,6 +16,7 @@ from orinbench_profiles import (
     SuiteDeclaration,
     canonical_json,
     digest_bytes,
+    list_declarations,
     load_suite,
 )
 
@@ -76,8 +77,9 @@ def find_suite(name: str) -> Loaded[SuiteDeclaration]:
 def verify_suite(loaded: Loaded[SuiteDeclaration]) -> Suite:
     """Read and verify the data of a suite. Raises BadInput naming file and line."""
     if isinstance(loaded.declaration.source, HubSource) and loaded.folder is not None and not loaded.folder.exists():
-        name = loaded.declaration.id
-        raise BadInput(f"suite {name} is not prepared here: orinbench prepare --suite {name}")
+        ours = loaded.declaration.id in list_declarations("suites")
+        name = loaded.declaration.id if ours else loaded.home
+        raise BadInput(f"suite {loaded.declaration.id} is not prepared here: orinbench prepare --suite {name}")
     return _suite_class(loaded.declaration.task)(loaded)
 
 

@@ -68,8 +68,10 @@ class ModelPreparer:
             model = parse_model(data)
         except DeclarationError as error:
             raise InvalidArgument("DECLARATION_INVALID", str(error), digest=given) from None
-        if not isinstance(model.source, HubSource) or model.resolves is not None:
+        if not isinstance(model.source, HubSource):
             raise invalid_field("declaration", f"the files of model {model.id} do not come from a hub: push them")
+        if model.resolves is not None:
+            raise invalid_field("declaration", f"model {model.id} is resolved: prepare the one it came from")
         async with self._lock:
             if not self._is_here(given):
                 files: list[ModelFile] = []

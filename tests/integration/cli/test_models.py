@@ -66,7 +66,7 @@ def test_suite_and_model_from_a_hub_run_and_score(program: Orinbench, hub: Hub, 
     """The suite is fetched here over a link that breaks, the model by the board; the run's record names the source,
     and the bundle is scored."""
     suite, model = str(write_suite(tmp_path / "suite", RECORDINGS)), on_hub(tmp_path, "small")
-    assert "orinbench prepare --suite small-fleurs" in program.fails(2, "run", "-s", suite, "-m", model)
+    assert f"orinbench prepare --suite {suite}" in program.fails(2, "run", "-s", suite, "-m", model)
     hub.cut[ARCHIVE] = 1000
     assert "suite small-fleurs is ready: 3 samples" in program.good("prepare", "--suite", suite)
     assert not list((tmp_path / "cache" / "orinbench").iterdir())
