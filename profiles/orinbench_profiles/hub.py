@@ -179,7 +179,19 @@ class _Fetch:
         return kept if kept <= self.stated.bytes else 0
 
     def _download(self) -> None:
-        wanted, kept = self._wanted, self._kept()
+        kept = self._kept()
+        while True:
+            try:
+                self._download_from(kept)
+                return
+            except Exception:
+                # A link that breaks is taken up again for as long as every try brings something.
+                if (now := self._kept()) <= kept:
+                    raise
+                kept = now
+
+    def _download_from(self, kept: int) -> None:
+        wanted = self._wanted
         url = self._hub.hf_hub_url(wanted.repository, self.stated.path, repo_type=wanted.kind, revision=wanted.revision)
         # Bytes as they are stored: a range of a compressed answer would be of other bytes.
         headers = self._hub.utils.build_hf_headers(token=self._token or False) | {"Accept-Encoding": "identity"}
