@@ -9,8 +9,7 @@ DaemonError                     reason and metadata travel in google.rpc.ErrorIn
 ├── ResourceExhausted           RESOURCE_EXHAUSTED
 ├── Unauthenticated             UNAUTHENTICATED
 ├── PermissionDenied            PERMISSION_DENIED
-├── Unavailable                 UNAVAILABLE
-└── Unsupported                 UNIMPLEMENTED
+└── Unavailable                 UNAVAILABLE
 StartError                      never reaches a client: the daemon cannot start
 """
 
@@ -86,12 +85,6 @@ class Unavailable(DaemonError):
     """Not at the moment: the daemon goes down, or an operator must act."""
 
     code = grpc.StatusCode.UNAVAILABLE
-
-
-class Unsupported(DaemonError):
-    """This daemon cannot do that."""
-
-    code = grpc.StatusCode.UNIMPLEMENTED
 
 
 def to_status(error: DaemonError) -> status_pb2.Status:

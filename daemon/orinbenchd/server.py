@@ -21,6 +21,7 @@ from grpc_reflection.v1alpha import reflection
 from orinbench.v1 import artifact_pb2, artifact_pb2_grpc, board_pb2, board_pb2_grpc, run_pb2, run_pb2_grpc
 from orinbench_profiles import DeclarationError, load_hardware
 
+from orinbenchd.artifacts.prepare import ModelPreparer
 from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.board.board import Board
 from orinbenchd.config import Config
@@ -106,7 +107,8 @@ class Daemon:
         self._server = grpc.aio.server(interceptors=[Interceptor(Doorkeeper(config.tokens))], options=_OPTIONS)
         run_pb2_grpc.add_RunServiceServicer_to_server(runs, self._server)
         board_pb2_grpc.add_BoardServiceServicer_to_server(boards, self._server)
-        artifact_pb2_grpc.add_ArtifactServiceServicer_to_server(ArtifactService(store, self._manager), self._server)
+        artifacts = ArtifactService(store, ModelPreparer(store, config.data_dir), self._manager)
+        artifact_pb2_grpc.add_ArtifactServiceServicer_to_server(artifacts, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection(_service_names(), self._server)
         await self._open_doors()

@@ -4,12 +4,14 @@ from orinbench_profiles.digest import canonical_json, digest_bytes, digest_file,
 from orinbench_profiles.loader import (
     DeclarationError,
     Loaded,
+    canonical_declaration,
     execution_contract_digest,
     list_declarations,
     load_hardware,
     load_model,
     load_suite,
     parse_model,
+    resolve_model,
 )
 from orinbench_profiles.schema import (
     FolderSource,
@@ -35,6 +37,7 @@ __all__ = [
     "OwnCopySource",
     "PackagedSource",
     "SuiteDeclaration",
+    "canonical_declaration",
     "canonical_json",
     "digest_bytes",
     "digest_file",
@@ -45,4 +48,5 @@ __all__ = [
     "load_model",
     "load_suite",
     "parse_model",
+    "resolve_model",
 ]

@@ -221,12 +221,12 @@ def reason_of(error: grpc.RpcError) -> tuple[grpc.StatusCode, str, dict[str, str
 
 
 def to_toml(values: dict[str, Any], prefix: str = "") -> str:
-    """Write plain values, lists of tables and tables as TOML."""
+    """Write plain values, lists and tables as TOML."""
     plain, tables = [], []
     for key, value in values.items():
         if isinstance(value, dict):
             tables.append(f"[{prefix}{key}]\n" + to_toml(value, f"{prefix}{key}."))
-        elif isinstance(value, list):
+        elif isinstance(value, list) and all(isinstance(item, dict) for item in value):
             tables += [f"[[{prefix}{key}]]\n" + to_toml(item, f"{prefix}{key}.") for item in value]
         else:
             plain.append(f"{key} = {json.dumps(value)}\n")

@@ -1,6 +1,7 @@
 """Tiny data of our own in PARSA-Bench's layout: five samples for each of the sixteen tasks, spoken by espeak-ng.
 
-Whoever runs an audio-language model can use it: write_parsa(folder), then ``orinbench prepare parsa-v1 --source``.
+Whoever runs an audio-language model can use it: write_parsa(folder), then
+``orinbench prepare --suite parsa-v1 --source``.
 """
 
 from __future__ import annotations

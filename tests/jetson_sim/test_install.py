@@ -54,7 +54,7 @@ def test_a_dry_run_prints_the_exact_plan_and_changes_nothing(tmp_path: Path) -> 
         f"do     rm -rf {source}",
         f"do     mkdir {source}",
         f"do     cp -r {' '.join(str(here / part) for part in parts)} {source}",
-        f"do     {at}/opt/orinbench/bin/python {pip} {source}[daemon]",
+        f"do     {at}/opt/orinbench/bin/python {pip} {source}[daemon,prepare]",
         f"do     rm -rf {source}",
         f"write  {at}/etc/orinbench/orinbenchd.toml",
         f"write  {at}/etc/systemd/system/orinbenchd.service",

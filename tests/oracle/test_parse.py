@@ -104,8 +104,8 @@ def test_suite_is_prepared_from_a_copy(
     """The suite is prepared from a copy: 2,160 questions of the test split, 10,800 in full, 18 few-shot examples."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert main(["validate", "parse-v1"]) == 2
-    assert "orinbench prepare parse-v1" in capsys.readouterr().err
-    assert main(["prepare", "parse-v1", "--source", str(upstream)]) == 0
+    assert "orinbench prepare --suite parse-v1" in capsys.readouterr().err
+    assert main(["prepare", "--suite", "parse-v1", "--source", str(upstream)]) == 0
     full = open_suite("parse-v1:full,few_shot")
 
     assert len(open_suite("parse-v1").samples) == 2160

@@ -17,7 +17,8 @@ from orinbench_client.errors import BadInput
 from orinbench_client.parsa.audio import canonical_wav
 from orinbench_client.parsa.settings import Kind, ParsaSettings
 from orinbench_client.parsa.tables import Row, read_tables
-from orinbench_client.suites.base import data_folder, suite_family
+from orinbench_client.suites.base import suite_family
+from orinbench_client.suites.prepared import data_folder
 
 MANIFEST = "manifest.jsonl"
 

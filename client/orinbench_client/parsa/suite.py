@@ -19,7 +19,7 @@ from orinbench_client.parsa.prepared import (
 )
 from orinbench_client.parsa.prompts import Asker
 from orinbench_client.parsa.settings import VARIANT, TaskSettings, read_settings
-from orinbench_client.suites.base import Attachment, Sample, suite_digest
+from orinbench_client.suites.base import Attachment, OnPrepare, Sample, suite_digest
 from orinbench_client.suites.chat import MEDIA_TYPE, chat_input
 
 
@@ -40,8 +40,9 @@ class ParsaSuite:
         ]
 
     @staticmethod
-    def prepare(loaded: Loaded[SuiteDeclaration], source: Path | None) -> None:
+    def prepare(loaded: Loaded[SuiteDeclaration], source: Path | None, tell: OnPrepare) -> None:
         """Make the prepared data of a user's copy, if one is given. Raises BadInput naming file and line."""
+        del tell
         if source is not None:
             prepare(read_settings(loaded.declaration), source, folder_of(loaded.declaration))
 
@@ -111,5 +112,5 @@ def _how_to_get(declaration: SuiteDeclaration) -> str:
         return "its source must be of the kind own-copy"
     return (
         f"its data are {source.repository} on {source.host} ({source.terms}). Accept the conditions there, download "
-        f"your copy, then: orinbench prepare {declaration.id} --source DIR"
+        f"your copy, then: orinbench prepare --suite {declaration.id} --source DIR"
     )

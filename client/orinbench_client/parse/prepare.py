@@ -13,7 +13,7 @@ from orinbench_profiles import GithubSource, Loaded, SuiteDeclaration
 
 from orinbench_client.errors import BadInput
 from orinbench_client.parse.layout import layout_files, settings_of, verify_files
-from orinbench_client.suites.base import data_folder
+from orinbench_client.suites.prepared import data_folder
 
 RAW = "https://raw.githubusercontent.com"
 _TIMEOUT_S = 60.0

@@ -11,7 +11,7 @@ from orinbench_client.errors import BadInput
 from orinbench_client.parse import layout
 from orinbench_client.parse.prepare import prepare, prepared_folder
 from orinbench_client.parse.questions import Question
-from orinbench_client.suites.base import Sample, suite_digest
+from orinbench_client.suites.base import OnPrepare, Sample, suite_digest
 from orinbench_client.suites.chat import GREEDY, MEDIA_TYPE, Decoding, Message, Sampling, chat_input, text
 
 #: What a suite must leave open, each with what there is to choose.
@@ -42,10 +42,10 @@ class ParseSuite:
         self.digest = suite_digest(loaded, manifest_digest(self.samples))
 
     @staticmethod
-    def prepare(loaded: Loaded[SuiteDeclaration], source: Path | None) -> None:
+    def prepare(loaded: Loaded[SuiteDeclaration], source: Path | None, tell: OnPrepare) -> None:
         """Get upstream's files, from a copy of its repository or from GitHub. Raises BadInput."""
-        if source is not None or isinstance(loaded.declaration.source, GithubSource):
-            prepare(loaded, source)
+        del tell  # they are small
+        prepare(loaded, source)
 
     def notes(self) -> list[str]:
         """Return nothing: the data are what is pinned."""
@@ -58,7 +58,7 @@ def _folder(loaded: Loaded[SuiteDeclaration]) -> Path:
         folder = prepared_folder(source)
         if not folder.is_dir():
             raise BadInput(
-                f"suite {name} is not prepared here: orinbench prepare {name} (or with --source DIR, a copy)"
+                f"suite {name} is not prepared here: orinbench prepare --suite {name} (or with --source DIR, a copy)"
             )
         return folder
     if loaded.folder is None:

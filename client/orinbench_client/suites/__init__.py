@@ -2,6 +2,7 @@
 
 from orinbench_client.suites.base import (
     Attachment,
+    OnPrepare,
     Prepared,
     Sample,
     Suite,
@@ -17,6 +18,7 @@ from orinbench_client.suites.base import (
 
 __all__ = [
     "Attachment",
+    "OnPrepare",
     "Prepared",
     "Sample",
     "Suite",

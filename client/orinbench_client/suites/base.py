@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from itertools import product
@@ -13,16 +12,23 @@ from typing import Protocol, cast, runtime_checkable
 
 from orinbench_profiles import (
     DeclarationError,
+    FolderSource,
+    HubSource,
     Loaded,
+    PackagedSource,
     SuiteDeclaration,
     canonical_json,
     digest_bytes,
+    list_declarations,
     load_suite,
 )
 
 from orinbench_client.errors import BadInput
+from orinbench_client.suites.prepared import prepared_folder
 
 GROUP = "orinbench.suites"
+# Hears what is done, and how many bytes of how many are.
+OnPrepare = Callable[[str, int, int], None]
 # Found also where the package is not installed, such as in a checkout.
 _OURS = {
     "asr": "orinbench_client.suites.asr:AsrSuite",
@@ -82,8 +88,8 @@ class Prepared(Protocol):
     """A suite whose data are fetched, or made of a user's own copy."""
 
     @staticmethod
-    def prepare(loaded: Loaded[SuiteDeclaration], source: Path | None) -> None:
-        """Get the data, from the copy in `source` if one is given, whole or not at all.
+    def prepare(loaded: Loaded[SuiteDeclaration], source: Path | None, tell: OnPrepare) -> None:
+        """Get the data, from the copy in `source` if one is given, whole or not at all; `tell` hears how far it is.
 
         Raises BadInput naming file and line.
         """
@@ -93,31 +99,39 @@ class Prepared(Protocol):
 
 
 def find_suite(name: str) -> Loaded[SuiteDeclaration]:
-    """Load the declaration of a suite by our name or from a folder with suite.toml. Raises BadInput."""
+    """Load the declaration of a suite by our name or from a folder with suite.toml. Raises BadInput.
+
+    The folder of a suite from a hub is where its prepared data are, or would be.
+    """
     try:
-        return load_suite(name)
+        loaded = load_suite(name)
     except DeclarationError as error:
         raise BadInput(str(error)) from None
+    if isinstance(loaded.declaration.source, HubSource):
+        return replace(loaded, folder=prepared_folder(loaded))
+    return loaded
 
 
 def verify_suite(loaded: Loaded[SuiteDeclaration]) -> Suite:
     """Read and verify the data of a suite. Raises BadInput naming file and line."""
+    if isinstance(loaded.declaration.source, HubSource) and loaded.folder is not None and not loaded.folder.exists():
+        ours = loaded.declaration.id in list_declarations("suites")
+        name = loaded.declaration.id if ours else loaded.home
+        raise BadInput(f"suite {loaded.declaration.id} is not prepared here: orinbench prepare --suite {name}")
     return _suite_class(loaded.declaration.task)(loaded)
 
 
-def prepare_suite(loaded: Loaded[SuiteDeclaration], source: Path | None) -> None:
+def _unheard(what: str, done: int, total: int) -> None:
+    del what, done, total
+
+
+def prepare_suite(loaded: Loaded[SuiteDeclaration], source: Path | None, tell: OnPrepare = _unheard) -> None:
     """Get the data of a suite that has any to get. Raises BadInput, also for a source the suite has no use for."""
     suite_class = _suite_class(loaded.declaration.task)
-    if issubclass(suite_class, Prepared):
-        suite_class.prepare(loaded, source)
+    if not isinstance(loaded.declaration.source, PackagedSource | FolderSource) and issubclass(suite_class, Prepared):
+        suite_class.prepare(loaded, source, tell)
     elif source is not None:
-        raise BadInput(f"suite {loaded.declaration.id}: its data are where its declaration says, it takes no source")
-
-
-def data_folder(name: str) -> Path:
-    """Return where the data of a prepared suite are kept, there or not: in the user's data folder (XDG_DATA_HOME)."""
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(home) / "orinbench" / "suites" / name
+        raise BadInput(f"suite {loaded.declaration.id} has its data beside its declaration: it needs no --source")
 
 
 def open_suite(name: str) -> Suite:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from orinbench_profiles import is_digest
+from orinbench_profiles import digest_bytes, is_digest
 
 from orinbenchd.errors import InvalidArgument, NotFound, ResourceExhausted, disk_low, invalid_field
 
@@ -59,6 +59,14 @@ class ArtifactStore:
         except FileNotFoundError:
             raise _not_found(digest) from None
 
+    def state(self, digest: str) -> StoredArtifact:
+        """Return what is known of a complete artifact. Raises NotFound."""
+        try:
+            state = self.path(digest).stat()
+        except FileNotFoundError:
+            raise _not_found(digest) from None
+        return StoredArtifact(digest, state.st_size, state.st_mtime_ns)
+
     def received(self, digest: str) -> int:
         """Return how many bytes of a begun upload are kept."""
         try:
@@ -90,15 +98,32 @@ class ArtifactStore:
         self.path(digest)
         if size < 0:
             raise invalid_field("size_bytes", f"{size} is negative")
-        self._check_room(size, digest)
+        self.check_room(size - self.received(digest), size)
         lock = self._locks.setdefault(digest, asyncio.Lock())
         async with lock:
             if not self.has(digest):
                 await self._receive(digest, size, offset, chunks)
         if not lock.locked():
             self._locks.pop(digest, None)
-        state = self.path(digest).stat()
-        return StoredArtifact(digest, state.st_size, state.st_mtime_ns)
+        return self.state(digest)
+
+    async def keep(self, data: bytes) -> StoredArtifact:
+        """Store a small artifact of our own making."""
+
+        async def chunks() -> AsyncIterator[bytes]:
+            for start in range(0, len(data), MAX_CHUNK):
+                yield data[start : start + MAX_CHUNK]
+
+        return await self.put(digest_bytes(data), len(data), 0, chunks())
+
+    async def adopt(self, path: Path, digest: str) -> None:
+        """Take over a file below the data folder whose digest was verified."""
+        await asyncio.to_thread(self._adopt, path, digest)
+
+    def _adopt(self, path: Path, digest: str) -> None:
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        self._publish(path, digest)
 
     async def _receive(self, digest: str, size: int, offset: int, chunks: AsyncIterator[bytes]) -> None:
         part = self._part(digest)
@@ -144,16 +169,17 @@ class ArtifactStore:
     def _part(self, digest: str) -> Path:
         return self._uploads / (self.path(digest).name + ".part")
 
-    def _check_room(self, size: int, digest: str) -> None:
-        if size > self._max_bytes:
+    def check_room(self, missing: int, largest: int) -> None:
+        """Raise ResourceExhausted if `missing` bytes have no room here, or the largest artifact is too large."""
+        if largest > self._max_bytes:
             raise ResourceExhausted(
                 "TOO_LARGE",
-                f"an artifact may have {self._max_bytes} bytes, not {size}",
+                f"an artifact may have {self._max_bytes} bytes, not {largest}",
                 limit=self._max_bytes,
-                found=size,
+                found=largest,
             )
         free = free_bytes(self.folder)
-        needed = size - self.received(digest) + self._reserve_bytes
+        needed = missing + self._reserve_bytes
         if free < needed:
             raise disk_low(free, needed)
 

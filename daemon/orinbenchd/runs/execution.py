@@ -13,8 +13,9 @@ from pathlib import Path
 import structlog
 from orinbench.internal.v1 import worker_pb2
 from orinbench.v1 import record_pb2 as pb
-from orinbench_profiles import HardwareProfile, HubSource, ModelDeclaration, PackagedSource, parse_model
+from orinbench_profiles import HardwareProfile, ModelDeclaration, parse_model
 
+from orinbenchd.artifacts.resolutions import Resolutions
 from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.board.board import Board, BoardRefusedError
 from orinbenchd.board.violations import violation
@@ -228,8 +229,9 @@ class Execution:
         if self._around.profile.isolation_floor != "none":
             wanted = self._around.profile.isolation_floor
             live.violate(violation("ISOLATION_LOW", f"workers run without isolation; the profile wants {wanted}"))
-        if model.files and not isinstance(model.source, HubSource | PackagedSource):
-            live.violate(violation("SOURCE_REVISION_UNKNOWN", "the declaration names no repository and revision"))
+        doubt = Resolutions(self._around.config.data_dir).doubt(model, run.plan.model_digest)
+        if doubt is not None:
+            live.violate(violation("SOURCE_REVISION_UNKNOWN", doubt))
 
     def _note_end(self) -> None:
         live, run = self._live, self._live.run

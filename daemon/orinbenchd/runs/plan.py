@@ -143,6 +143,12 @@ def _check_model(plan: run_pb2.RunPlan, store: ArtifactStore, runtimes: list[str
         raise InvalidArgument("DECLARATION_INVALID", str(error), digest=plan.model_digest) from None
     if model.id != plan.model_id:
         raise invalid_field("plan.model_id", f"{plan.model_id[:80]!r}, but the declaration is of {model.id!r}")
+    if model.unresolved:
+        raise FailedPrecondition(
+            "MODEL_NOT_PREPARED",
+            f"the files of model {model.id} lie on a hub: prepare it, and name the digest that this gives",
+            model=model.id,
+        )
     if model.runtime not in runtimes:
         known = ", ".join(sorted(runtimes))
         raise FailedPrecondition(

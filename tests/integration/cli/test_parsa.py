@@ -115,7 +115,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("d")
     with running(folder) as daemon, program_in(folder, daemon) as program:
         program.environment["XDG_DATA_HOME"] = str(folder / "share")
-        program.good("prepare", "parsa-v1", "--source", str(write_parsa(folder / "PARSA-Bench")))
+        program.good("prepare", "--suite", "parsa-v1", "--source", str(write_parsa(folder / "PARSA-Bench")))
         model = replay_model(folder, EDGES)
         scores = {}
         for condition in CONDITIONS:

@@ -47,7 +47,8 @@ def graded(model: str, replies: list[str], variant: str = "persian", **facts: An
     """A run that gave `replies`, over and over."""
     samples = [Sample(key, replies[index % len(replies)]) for index, key in enumerate(REFERENCES)]
     grades = grade_samples(samples, REFERENCES, SCORER)
-    grading = Grading(SCORER.name, "sha256:" + "f" * 64, {"language": variant}, grades, SCORER.floors(REFERENCES))
+    floors, made_with = SCORER.floors(REFERENCES), SCORER.made_with(REFERENCES)
+    grading = Grading(SCORER.name, "sha256:" + "f" * 64, {"language": variant}, grades, floors, made_with)
     run = make_run(model, suite={"persian": "1", "english": "2"}[variant], **facts)
     return replace(run, scored_by=SCORER.name, counts=None, grading=grading)
 

@@ -57,7 +57,7 @@ def _serve(folder: Path, tmp_path: Path) -> Path:
 def test_fetched(loaded: Loaded[SuiteDeclaration], folder: Path, tmp_path: Path, server: str) -> None:
     """Every file is fetched at the pinned commit, once; then the suite opens without the server."""
     served = _serve(folder, tmp_path)
-    with pytest.raises(BadInput, match="not prepared here: orinbench prepare parse-own"):
+    with pytest.raises(BadInput, match="not prepared here: orinbench prepare --suite parse-own"):
         verify_suite(loaded)
     prepared = prepare(loaded, raw=server)
     shutil.rmtree(served)
