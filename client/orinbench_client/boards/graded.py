@@ -36,6 +36,7 @@ def build_graded(group: Group) -> Document:
         "speed": builder.measured("speed", builder.figures.speed, "window_mean_s"),
         "energy": builder.measured("energy", builder.energy, "energy_j_per_correct_answer"),
         **{name: builder.table(name) for name in builder.scorer.tables},
+        "energy-by-cell": builder.energy_by_cell(),
         "contrasts": builder.contrasts(),
         "unread": builder.unread(),
         "floors": builder.floors(),
@@ -220,15 +221,20 @@ class _Builder:
         spent = sum(int(energy[part.places].sum()) for part in parts)
         return {"energy_j_per_correct_answer": spent / 1e6 / right}
 
-    def _cell_energy(self, run: ScoredRun, part: Part) -> Figure:
-        counts = part.right is not None and run in self._group.ranked_by("energy")
-        return self._energy_of_right(run, [part]) if counts else {}
+    def energy_by_cell(self) -> list[Figure]:
+        """Return the energy of a right answer in every cell that has some."""
+        return [
+            {**self._measured_identity(run), **part.labels, **found}
+            for run in self._group.ranked_by("energy")
+            for part in self._cells(run)
+            if part.right is not None and (found := self._energy_of_right(run, [part]))
+        ]
 
     def made_with(self) -> Figure:
         """Return the scorer, and what else made the grades of all runs alike."""
         made = [grading_of(run).made_with for run in self._group.runs]
-        shared = {name: value for name, value in made[0].items() if all(each.get(name) == value for each in made)}
-        return {**shared, "name": self.scorer.name, "digest": self.scorer.digest}
+        shared = set.intersection(*(set(each.items()) for each in made)) if made else set[tuple[str, str]]()
+        return {**dict(sorted(shared)), "name": self.scorer.name, "digest": self.scorer.digest}
 
     def contrasts(self) -> list[Figure]:
         """Return the differences between variants that the scorer names."""
@@ -236,8 +242,6 @@ class _Builder:
             {
                 "contrast": contrast.name,
                 "model": self._names.of(first.facts),
-                "first_run_id": first.facts.run_id,
-                "second_run_id": second.facts.run_id,
                 **row,
             }
             for contrast in self.scorer.contrasts
@@ -247,7 +251,7 @@ class _Builder:
 
     def table(self, name: str) -> list[Figure]:
         return [
-            {**self._identity(run), **self._figures(run, part), **self._cell_energy(run, part)}
+            {**self._identity(run), **self._figures(run, part)}
             for run in sorted(self._group.runs, key=lambda run: (self._names.of(run.facts), run.facts.run_id))
             for part in self._parts[run.facts.run_id][name]
         ]

@@ -81,6 +81,11 @@ _DETAIL = (
     Column("Refused", plain("refused")),
     Column("Unparsable", plain("unparsable")),
     Column("n", plain("n")),
+)
+_CELL_ENERGY = (
+    _MODEL,
+    Column("Dimension", plain("dimension")),
+    Column("Task", plain("task")),
     Column("J a correct answer", fixed("energy_j_per_correct_answer", 3)),
 )
 _CONTRAST = (
@@ -140,6 +145,7 @@ def _variant_tables(
         if not own("accuracy"):
             # There is no figure of all samples together: the cells are what the board has to say.
             yield make_table(f"{name.capitalize()} in detail{suffix}", _DETAIL, [_detail(row) for row in own(name)])
+            yield make_table(f"Energy task by task{suffix}", _CELL_ENERGY, own("energy-by-cell"))
     yield make_table(f"Replies without an answer{suffix}", _UNREAD, _counted(own("unread")))
 
 

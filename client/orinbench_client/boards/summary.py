@@ -48,26 +48,26 @@ def _entries(document: Document, label: str) -> Iterator[_Entry]:
             yield _Entry(row["model_id"], label, {"metric": "CER", "score": row["cer"], "ci": row["cer_ci"]})
     for variant in document.get("variants", []):
         words = f" ({', '.join(variant['chosen'].values())})" if variant["chosen"] else ""
-        scored = [row for row in accuracy if row["run_id"] in variant["runs"] and "score" in row]
+        digest = variant["suite_digest"]
+        scored = [row for row in accuracy if row.get("suite_digest") == digest and "score" in row]
         for row in scored:
             yield _Entry(row["model"], label + words, {name: row[name] for name in ("metric", "score", "ci")})
         if not scored:
-            yield from _tasks(document, variant["runs"], label + words)
+            yield from _tasks(document, digest, label + words)
 
 
-def _tasks(document: Document, runs: Sequence[str], label: str) -> Iterator[_Entry]:
-    """Yield how many tasks of a suite without a figure of its own are above their floors, of each run."""
+def _tasks(document: Document, suite_digest: str, label: str) -> Iterator[_Entry]:
+    """Yield of each model how many tasks are above their floors, where a suite has no figure for all of them."""
     cells = [row for name in document["axes"] for row in document["boards"].get(name, [])]
-    for run_id in runs:
-        own = [row for row in cells if row["run_id"] == run_id]
-        if own:
-            says = {
-                "cells": len(own),
-                "above_floor": sum(row.get("above_floor", False) for row in own),
-                **{state: sum(row[state] for row in own) for state in ("refused", "unparsable")},
-                "n": sum(row["n"] for row in own),
-            }
-            yield _Entry(own[0]["model"], label, says)
+    own = [row for row in cells if row["suite_digest"] == suite_digest]
+    for model in dict.fromkeys(row["model"] for row in own):
+        rows = [row for row in own if row["model"] == model]
+        says = {
+            "cells": len(rows),
+            "above_floor": sum(row.get("above_floor", False) for row in rows),
+            **{name: sum(row[name] for row in rows) for name in ("refused", "unparsable", "n")},
+        }
+        yield _Entry(model, label, says)
 
 
 def summary_table(summary: Document) -> Table:

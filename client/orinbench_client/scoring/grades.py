@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -202,7 +202,7 @@ class Grading:
     variant: Mapping[str, str]
     grades: Sequence[Grade]
     floors: Sequence[Floor]
-    made_with: Mapping[str, str]
+    made_with: Mapping[str, str] = field(default_factory=dict)
 
 
 class RunningGrades:

@@ -82,7 +82,7 @@ def test_energy_of_a_right_answer_counts_only_tasks_that_have_some() -> None:
     (group,) = group_runs([graded("zero-shot", HEARD)])
     boards = build_graded(group)["boards"]
     assert boards["energy"]["rows"][0]["energy_j_per_correct_answer"] == 3.0
-    assert [row.get("energy_j_per_correct_answer") for row in boards["tasks"]] == [3.0, None]
+    assert [(row["task"], row["energy_j_per_correct_answer"]) for row in boards["energy-by-cell"]] == [("gender", 3.0)]
 
 
 def test_one_page_has_what_every_suite_says_of_a_model() -> None:
