@@ -365,7 +365,7 @@ async def seen(built: SimulatedBoard, board: Board, *happens: Callable[[], None]
     """Start a watch, let things happen one after another, each seen before the next; return all violations."""
     hub = make_hub(built.root, board.profile, helper_socket=None, interval_s=0.1)
     await hub.start()
-    stream = board.watch(hub.latest)
+    stream = board.watch(hub.latest, lambda _: None)
     found: list[Violation] = []
     try:
         while hub.latest() is None or not hub.latest().throttle_events:  # type: ignore[union-attr]
@@ -466,7 +466,7 @@ def test_telemetry_before_the_first_reading_is_no_violation(tmp_path: Path) -> N
 
     async def run() -> Violation:
         readings: list[Telemetry | None] = [None]
-        stream = board_on(built).watch(lambda: readings[0])
+        stream = board_on(built).watch(lambda: readings[0], lambda _: None)
         waiting = asyncio.ensure_future(stream.__anext__())
         await asyncio.sleep(0)
         readings[0] = Telemetry(temperatures_c={"tj": 200})
