@@ -42,7 +42,7 @@ def _prepare(store: Store) -> Prepare:
 
 
 def test_the_pool_behind_the_hooks_is_what_counts(store: Store) -> None:
-    """Weights and workspace are in the peaks, blocks that were freed stay reserved, and the settings say who allocates."""
+    """Weights and workspace are in the peaks, what was freed stays reserved, the settings say who allocates."""
     said = run(_prepare(store), CUDA)
     ready = next(message.ready for message in said if message.HasField("ready"))
     memory = said[-1].done.memory

@@ -321,6 +321,24 @@ def test_our_own_worker_is_no_competitor(tmp_path: Path) -> None:
     assert [client.pid for client in everybody] == [5000]
 
 
+def test_the_poll_tells_our_own_rows_from_others(tmp_path: Path) -> None:
+    """Each look for competitors hands on what the worker's process tree holds in the nvmap table, in bytes."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    events.gpu_client(built, name="python3", pid=5000, kb=2048)
+    built.write("/proc/5000/stat", f"5000 (python3) S {os.getpid()} 5000 5000 0 -1\n")
+    events.gpu_client(built, name="Xorg", pid=4711, kb=43_008)
+    own: list[list[tuple[int, int]]] = []
+
+    async def first(board: Board) -> Violation:
+        stream = board.watch(lambda: None, lambda rows: own.append([(row.pid, row.memory_bytes) for row in rows]))
+        return await stream.__anext__()
+
+    with owned(built) as board:
+        assert asyncio.run(first(board)).reason == "COMPETITOR"
+
+    assert own == [[(5000, 2 << 20)]]
+
+
 def test_not_to_know_who_uses_the_gpu_is_a_refusal_on_an_official_profile(tmp_path: Path) -> None:
     """A helper that does not answer: an official profile refuses, one for trying only says unknown."""
     built = build(tmp_path / "root", "agx-orin-32gb")
