@@ -10,7 +10,7 @@ _VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 def check_one_visible() -> None:
-    """See that the environment lets exactly one CUDA device be seen. Raises WorkerFailure (policy, DEVICE_COUNT).
+    """See that the environment lets exactly one CUDA device be seen. Raises WorkerFailure (policy, DEVICES).
 
     Unset, CUDA shows all there are, and a library may spread itself over them. What the driver then counts is
     looked at by the engine.
@@ -21,11 +21,11 @@ def check_one_visible() -> None:
         return
     found = "is not set" if value is None else f"is {value!r}"
     raise policy_failure(
-        "DEVICE_COUNT", f"{_VARIABLE} {found}: a run sees exactly one CUDA device; set it to one index for the daemon"
+        "DEVICES", f"{_VARIABLE} {found}: a run sees exactly one CUDA device; set it to one index for the daemon"
     )
 
 
 def check_one_counted(count: int) -> None:
-    """See that the driver counts one device. Raises WorkerFailure (policy, DEVICE_COUNT)."""
+    """See that the driver counts one device. Raises WorkerFailure (policy, DEVICES)."""
     if count != 1:
-        raise policy_failure("DEVICE_COUNT", f"the driver shows {count} CUDA devices: a run sees exactly one")
+        raise policy_failure("DEVICES", f"the driver shows {count} CUDA devices: a run sees exactly one")

@@ -102,5 +102,5 @@ def test_several_visible_devices_are_refused(store: Store, monkeypatch: pytest.M
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
     failure = fail(_prepare(store), CUDA)
 
-    assert (failure.failure_class, failure.reason) == (FAILURE_CLASS_POLICY, "DEVICE_COUNT")
+    assert (failure.failure_class, failure.reason) == (FAILURE_CLASS_POLICY, "DEVICES")
     assert "CUDA_VISIBLE_DEVICES is not set" in failure.message

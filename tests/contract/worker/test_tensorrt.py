@@ -152,7 +152,7 @@ def test_anything_but_one_device_is_refused(
     monkeypatch.setenv(name, value)
     failure = fail(_prepare(store, [sound("a")]), FAKES)
 
-    assert (failure.failure_class, failure.reason) == (FAILURE_CLASS_POLICY, "DEVICE_COUNT")
+    assert (failure.failure_class, failure.reason) == (FAILURE_CLASS_POLICY, "DEVICES")
 
 
 @pytest.mark.parametrize(
