@@ -111,6 +111,7 @@ PATTERNS = (
     _out_of_memory(r"Cannot allocate memory", OOM_SCOPE_HOST),
     _no_device(r"no CUDA-capable device is detected"),
     _no_device(r"Found no NVIDIA driver on your system"),
+    _no_device(r"Torch not compiled with CUDA enabled"),
     # cuInit 801, "operation not supported", on Tegra: a device node or a group is missing.
     _no_device(r"cuInit\b.*(\bfailed\b|\b801\b)"),
 )

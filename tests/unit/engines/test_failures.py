@@ -48,6 +48,7 @@ TEXTS: list[tuple[str, OomScope]] = [
     ("[Errno 12] Cannot allocate memory", HOST),
     ("CUDA error: no CUDA-capable device is detected", OOM_SCOPE_UNSPECIFIED),
     ("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", OOM_SCOPE_UNSPECIFIED),
+    ("Torch not compiled with CUDA enabled", OOM_SCOPE_UNSPECIFIED),
     ("cuInit failed: operation not supported", OOM_SCOPE_UNSPECIFIED),
 ]
 
