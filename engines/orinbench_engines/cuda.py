@@ -69,7 +69,8 @@ class DevicePool:
         self._device = device
         self._pool = DeviceMemoryPool()
         self._blocks: dict[int, object] = {}
-        self._lock = threading.Lock()
+        # Taken again by one thread: pycuda collects garbage when memory runs out, and what is collected frees blocks.
+        self._lock = threading.RLock()
 
     def allocate(self, size: int) -> int:
         """Return the address of `size` bytes, aligned to at least 256; 0 if there are none."""

@@ -175,7 +175,10 @@ def _nodes_elsewhere(session: onnxruntime.InferenceSession, wanted: str) -> dict
     """
     if wanted == _CPU or not hasattr(session, "get_provider_graph_assignment_info"):
         return {}
-    subgraphs = session.get_provider_graph_assignment_info()
+    try:
+        subgraphs = session.get_provider_graph_assignment_info()
+    except Exception as error:  # noqa: BLE001  it only informs: no run fails for it
+        return {"nodes_on_cpu": f"not told: {error}"}
     elsewhere = Counter(node.op_type for part in subgraphs if part.ep_name != wanted for node in part.get_nodes())
     nodes = sum(len(part.get_nodes()) for part in subgraphs)
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(elsewhere.items()))
