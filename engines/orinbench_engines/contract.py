@@ -40,11 +40,13 @@ class Model:
     """A model as an engine gets it: the declaration, and its files by declared name, verified.
 
     A file lies under the name of its digest, so its own name says nothing. `device` is auto, cpu or cuda.
+    `cache` is a folder that outlives the run, None where the daemon gives none.
     """
 
     declaration: ModelDeclaration
     files: Mapping[str, Path]
     device: str
+    cache: Path | None = None
 
     def only(self, suffix: str, chosen: str | None, option: str) -> str:
         """Return the name of the file that `chosen` names, or of the only one that ends in `suffix`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from orinbench.v1.record_pb2 import ModelFacts
@@ -34,7 +35,7 @@ def read_declaration(artifacts: Artifacts, digest: str) -> ModelDeclaration:
         raise model_failure("DECLARATION_INVALID", str(error)) from None
 
 
-def load(declaration: ModelDeclaration, artifacts: Artifacts, device: str) -> Pipeline:
+def load(declaration: ModelDeclaration, artifacts: Artifacts, device: str, cache: Path | None) -> Pipeline:
     """Verify the files, load the checkpoint, open the adapter. Raises WorkerFailure, or what the engine throws."""
     engine_class, adapter_class = find_engine(declaration.engine), find_adapter(declaration.adapter)
     options = read_options(declaration, engine_class.options_schema, adapter_class.options_schema)
@@ -43,7 +44,7 @@ def load(declaration: ModelDeclaration, artifacts: Artifacts, device: str) -> Pi
         file.path: artifacts.verify(file.digest, f"file {file.path} of model {declaration.id}", file.bytes)
         for file in declaration.files
     }
-    model = Model(declaration, files, device)
+    model = Model(declaration, files, device, cache)
     start = time.monotonic()
     session, facts = engine.load(model)
     _check_fit(declaration, adapter, session)

@@ -141,20 +141,34 @@ class Board:
             made.append(violation("PROFILE_MISMATCH", f"not shown to match the profile: {', '.join(unknown)}"))
         return made
 
-    async def watch(self, latest: Callable[[], Telemetry | None]) -> AsyncIterator[Violation]:
-        """Yield violations as they happen, until the caller stops. Start it right after `acquire`."""
+    async def watch(
+        self, latest: Callable[[], Telemetry | None], on_own: Callable[[Sequence[GpuClient]], None]
+    ) -> AsyncIterator[Violation]:
+        """Yield violations as they happen, until the caller stops. Start it right after `acquire`.
+
+        `on_own` is told at each poll for competitors which of the GPU's clients are this process and its children.
+        """
         monitor = Monitor(self._look(None), self.profile.temperature_limit_c, self.profile.lock_clocks)
         due = asyncio.get_running_loop().time()
         while True:
             clients = None
             if self.profile.gpu_clients != "none" and asyncio.get_running_loop().time() >= due:
                 due += self.profile.competitor_poll_s
-                clients = known(await self.competitors())
+                clients = await self._poll(on_own)
             reading = latest()
             seen = monitor.look(self._look(clients)) + (monitor.telemetry(reading) if reading else [])
             for made in seen:
                 yield made
             await asyncio.sleep(WATCH_INTERVAL_S)
+
+    async def _poll(self, on_own: Callable[[Sequence[GpuClient]], None]) -> list[GpuClient] | None:
+        everyone = known(await self.gpu_clients())
+        if everyone is None:
+            return None
+        others = gpu_clients.without_own(self.root, everyone, os.getpid())
+        theirs = {client.pid for client in others}
+        on_own([client for client in everyone if client.pid not in theirs])
+        return others
 
     async def competitors(self) -> Fact[list[GpuClient]]:
         """Return the processes on the GPU that are neither this one nor its children."""

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 from orinbench.internal.v1 import worker_pb2
 from orinbench.v1 import record_pb2 as pb
+from orinbench.v1.board_pb2 import GpuClient
 from orinbench_profiles import HardwareProfile, ModelDeclaration, parse_model
 
 from orinbenchd.artifacts.resolutions import Resolutions
@@ -21,8 +22,9 @@ from orinbenchd.board.board import Board, BoardRefusedError
 from orinbenchd.board.violations import violation
 from orinbenchd.config import Config
 from orinbenchd.runs import machine
-from orinbenchd.runs.failures import Ended, failure
+from orinbenchd.runs.failures import Ended, failure, with_last_words
 from orinbenchd.runs.live import LiveRun
+from orinbenchd.runs.peaks import keep_peaks
 from orinbenchd.runs.plan import read_manifest
 from orinbenchd.runs.recorder import Recorder
 from orinbenchd.runs.session import WINDOW, Session
@@ -154,11 +156,12 @@ class Execution:
         try:
             await self._talk(worker, scratch)
         except Ended as ended:
-            ended.failure.exit_code = await self._stop(worker)
-            if ended.failure.exit_code < 0:
-                ended.failure.signal = -ended.failure.exit_code
-                ended.failure.ClearField("exit_code")
-            ended.failure.stderr_tail = await worker.stderr_tail()
+            code = await self._stop(worker)
+            ended.failure = with_last_words(ended.failure, await worker.stderr_tail())
+            if code < 0:
+                ended.failure.signal = -code
+            else:
+                ended.failure.exit_code = code
             raise
         finally:
             await self._stop(worker)
@@ -195,17 +198,30 @@ class Execution:
             scratch_path=str(scratch),
             device=around.profile.device,
             isolation="none",
+            cache_path=str(self._cache()),
         )
         await session.run(worker_pb2.ToWorker(prepare=prepare))
+
+    def _cache(self) -> Path:
+        """Return the folder in which workers keep what can be computed again, such as plans for this board."""
+        folder = self._around.config.data_dir / "cache"
+        folder.mkdir(exist_ok=True)
+        return folder
 
     async def _stop(self, worker: WorkerProcess) -> int:
         return await worker.stop(self._around.config.deadlines.stop_s)
 
     async def _watch_board(self) -> None:
-        async for found in self._around.board.watch(self._around.hub.latest):
+        async for found in self._around.board.watch(self._around.hub.latest, self._note_clients):
             if self._live.run.accepted_samples < self._live.run.planned_samples:
                 found.sample_index = self._live.run.accepted_samples
             self._live.violate(found)
+
+    def _note_clients(self, clients: Sequence[GpuClient]) -> None:
+        """Keep the greatest row of the worker in the nvmap table, of the whole tree below us: a sandbox forks."""
+        own = [client.memory_bytes for client in clients if client.source == "nvmap"]
+        if own:
+            keep_peaks(self._live.run.memory, pb.MemoryReading(peak_nvmap_bytes=sum(own)))
 
     def _segment(self) -> pb.Segment:
         board = self._around.board

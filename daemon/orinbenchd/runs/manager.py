@@ -23,6 +23,7 @@ from orinbenchd.journal.writer import Writer
 from orinbenchd.runs import machine, queue
 from orinbenchd.runs.execution import Execution, Surroundings
 from orinbenchd.runs.live import LiveRun
+from orinbenchd.runs.peaks import keep_peaks
 from orinbenchd.runs.plan import check_fields, check_plan, digests_of
 from orinbenchd.runs.recorder import Recorder
 
@@ -265,7 +266,12 @@ class RunManager:
         """Load an unfinished or resumed run from the journal, with its sums."""
         live = LiveRun(self._writer, number, run)
         recorder = Recorder(live, self._around.hub, self._profile.declaration)
-        run.accepted_samples = await self._writer.submit(lambda connection: live.log.load(connection, recorder.replay))
+
+        def replay(body: pb.RecordBody) -> None:
+            recorder.replay(body)
+            keep_peaks(run.memory, body.sample.memory)
+
+        run.accepted_samples = await self._writer.submit(lambda connection: live.log.load(connection, replay))
         self._live[live.run_id] = live
         self._recorders[live.run_id] = recorder
         return live

@@ -9,12 +9,15 @@ from google.protobuf.message import DecodeError
 from orinbench.internal.v1 import worker_pb2
 from orinbench.v1 import record_pb2 as pb
 
+from orinbenchd.board.violations import violation
 from orinbenchd.runs import machine
-from orinbenchd.runs.failures import Ended, failure, of_exit, oom_kills
+from orinbenchd.runs.failures import Ended, failure, of_exit
 from orinbenchd.runs.live import LiveRun
+from orinbenchd.runs.peaks import keep_peaks
 from orinbenchd.runs.plan import ManifestLine
 from orinbenchd.worker.channel import Nonsense
 from orinbenchd.worker.deadlines import DeadlineKeeper
+from orinbenchd.worker.oom import OomCounter
 from orinbenchd.worker.process import WorkerProcess
 
 PROTOCOL = 1
@@ -43,7 +46,7 @@ class Session:
         self._ack_due = False
         self._expires = 0.0
         self._hung = False
-        self._oom_before = oom_kills()
+        self._oom = OomCounter(worker.pid)
 
     async def run(self, prepare: worker_pb2.ToWorker) -> None:
         """Talk until every sample is durable. Raises Ended."""
@@ -89,6 +92,8 @@ class Session:
         elif kind == "hello":
             if message.hello.protocol != PROTOCOL:
                 raise Ended(self._other_version(message.hello))
+            # Whatever was between us and the worker has put it where it stays.
+            self._oom = OomCounter(self._worker.pid)
         elif kind == "ready":
             self._ready(message.ready)
         elif kind == "log":
@@ -161,11 +166,11 @@ class Session:
 
     def _keep_peaks(self, memory: pb.MemoryReading) -> None:
         run = self._live.run
-        if memory.method:
-            run.memory.method = memory.method
-        for field in ("peak_reserved_bytes", "peak_allocated_bytes", "peak_rss_bytes", "peak_nvmap_bytes"):
-            if memory.HasField(field):
-                setattr(run.memory, field, max(getattr(memory, field), getattr(run.memory, field)))
+        earlier = run.memory.method
+        if earlier and memory.method and memory.method != earlier:
+            names = " and ".join(pb.MemoryMethod.Name(method) for method in (earlier, memory.method))
+            self._live.violate(violation("MEMORY_METHOD", f"memory was measured by two methods in one run: {names}"))
+        keep_peaks(run.memory, memory)
 
     async def _watch(self) -> None:
         """End a worker that makes no progress within its deadline. Waiting for our own disk is not its fault."""
@@ -186,7 +191,7 @@ class Session:
             text = f"no progress within {self._deadlines.seconds():.0f} s while {doing}: the worker was killed"
             return failure(pb.FAILURE_CLASS_HUNG, "NO_PROGRESS", text)
         code = await self._worker.stop(1.0)
-        return of_exit(code, oom_kills() > self._oom_before)
+        return of_exit(code, self._oom.rose())
 
     def _other_version(self, hello: worker_pb2.Hello) -> pb.Failure:
         text = (

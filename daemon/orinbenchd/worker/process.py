@@ -132,4 +132,6 @@ async def _keep_tail(fd: int) -> bytes:
 
 def _environment(scratch: Path) -> dict[str, str]:
     passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
-    return passed | _FORCED | {"HOME": str(scratch), "TMPDIR": str(scratch)}
+    # One device, even where nobody said which: a run may see no other.
+    device = {"CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "0")}
+    return passed | device | _FORCED | {"HOME": str(scratch), "TMPDIR": str(scratch)}

@@ -203,18 +203,20 @@ class Stage(_message.Message):
     def __init__(self, name: _Optional[str] = ..., duration_ns: _Optional[int] = ...) -> None: ...
 
 class MemoryReading(_message.Message):
-    __slots__ = ("method", "peak_reserved_bytes", "peak_allocated_bytes", "peak_rss_bytes", "peak_nvmap_bytes")
+    __slots__ = ("method", "peak_reserved_bytes", "peak_allocated_bytes", "peak_rss_bytes", "peak_nvmap_bytes", "mem_available_dip_bytes")
     METHOD_FIELD_NUMBER: _ClassVar[int]
     PEAK_RESERVED_BYTES_FIELD_NUMBER: _ClassVar[int]
     PEAK_ALLOCATED_BYTES_FIELD_NUMBER: _ClassVar[int]
     PEAK_RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
     PEAK_NVMAP_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEM_AVAILABLE_DIP_BYTES_FIELD_NUMBER: _ClassVar[int]
     method: MemoryMethod
     peak_reserved_bytes: int
     peak_allocated_bytes: int
     peak_rss_bytes: int
     peak_nvmap_bytes: int
-    def __init__(self, method: _Optional[_Union[MemoryMethod, str]] = ..., peak_reserved_bytes: _Optional[int] = ..., peak_allocated_bytes: _Optional[int] = ..., peak_rss_bytes: _Optional[int] = ..., peak_nvmap_bytes: _Optional[int] = ...) -> None: ...
+    mem_available_dip_bytes: int
+    def __init__(self, method: _Optional[_Union[MemoryMethod, str]] = ..., peak_reserved_bytes: _Optional[int] = ..., peak_allocated_bytes: _Optional[int] = ..., peak_rss_bytes: _Optional[int] = ..., peak_nvmap_bytes: _Optional[int] = ..., mem_available_dip_bytes: _Optional[int] = ...) -> None: ...
 
 class EnergyRecord(_message.Message):
     __slots__ = ("index", "sample_id", "energy_j", "mean_power_w", "peak_power_w", "coverage", "sensor_window_s", "interpolated", "segment")

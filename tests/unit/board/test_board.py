@@ -321,6 +321,24 @@ def test_our_own_worker_is_no_competitor(tmp_path: Path) -> None:
     assert [client.pid for client in everybody] == [5000]
 
 
+def test_the_poll_tells_our_own_rows_from_others(tmp_path: Path) -> None:
+    """Each look for competitors hands on what the worker's process tree holds in the nvmap table, in bytes."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    events.gpu_client(built, name="python3", pid=5000, kb=2048)
+    built.write("/proc/5000/stat", f"5000 (python3) S {os.getpid()} 5000 5000 0 -1\n")
+    events.gpu_client(built, name="Xorg", pid=4711, kb=43_008)
+    own: list[list[tuple[int, int]]] = []
+
+    async def first(board: Board) -> Violation:
+        stream = board.watch(lambda: None, lambda rows: own.append([(row.pid, row.memory_bytes) for row in rows]))
+        return await stream.__anext__()
+
+    with owned(built) as board:
+        assert asyncio.run(first(board)).reason == "COMPETITOR"
+
+    assert own == [[(5000, 2 << 20)]]
+
+
 def test_not_to_know_who_uses_the_gpu_is_a_refusal_on_an_official_profile(tmp_path: Path) -> None:
     """A helper that does not answer: an official profile refuses, one for trying only says unknown."""
     built = build(tmp_path / "root", "agx-orin-32gb")
@@ -365,7 +383,7 @@ async def seen(built: SimulatedBoard, board: Board, *happens: Callable[[], None]
     """Start a watch, let things happen one after another, each seen before the next; return all violations."""
     hub = make_hub(built.root, board.profile, helper_socket=None, interval_s=0.1)
     await hub.start()
-    stream = board.watch(hub.latest)
+    stream = board.watch(hub.latest, lambda _: None)
     found: list[Violation] = []
     try:
         while hub.latest() is None or not hub.latest().throttle_events:  # type: ignore[union-attr]
@@ -466,7 +484,7 @@ def test_telemetry_before_the_first_reading_is_no_violation(tmp_path: Path) -> N
 
     async def run() -> Violation:
         readings: list[Telemetry | None] = [None]
-        stream = board_on(built).watch(lambda: readings[0])
+        stream = board_on(built).watch(lambda: readings[0], lambda _: None)
         waiting = asyncio.ensure_future(stream.__anext__())
         await asyncio.sleep(0)
         readings[0] = Telemetry(temperatures_c={"tj": 200})

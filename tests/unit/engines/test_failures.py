@@ -24,10 +24,16 @@ DEVICE, HOST = OOM_SCOPE_DEVICE, OOM_SCOPE_HOST
 TEXTS: list[tuple[str, OomScope]] = [
     ("CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 7.44 GiB total capacity)", DEVICE),
     ("CUDA error: out of memory\nCUDA kernel errors might be reported later", DEVICE),
+    ("Allocation on device 0 would exceed allowed memory. (out of memory)\nCurrently allocated: 1 GiB", DEVICE),
+    ("cudaMalloc returned error cudaErrorMemoryAllocation", DEVICE),
     ('NVML_SUCCESS == r INTERNAL ASSERT FAILED at "/opt/pytorch/c10/cuda/CUDACachingAllocator.cpp":841', DEVICE),
     ("NvMapMemAllocInternalTagged: 1075072515 error 12", DEVICE),
     ("cuBLAS error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", DEVICE),
     ("CUDA failure 2: out of memory ; GPU=0 ; hostname=board ; expr=cudaMalloc((void**)&p, size);", DEVICE),
+    (
+        "cuda_allocator.cc:70 void* onnxruntime::CUDAExternalAllocator::Alloc(size_t) p != nullptr was false.",
+        DEVICE,
+    ),
     ("bfc_arena.cc:376 AllocateRawInternal Failed to allocate memory for requested buffer of size 643840", DEVICE),
     ("Available memory of 1024 is smaller than requested bytes of 643840", DEVICE),
     ("[defaultAllocator.cpp::allocate::31] Error Code 1: Cuda Runtime (out of memory)", DEVICE),
@@ -36,11 +42,14 @@ TEXTS: list[tuple[str, OomScope]] = [
     ("Requested amount of GPU memory (34359738368 bytes) could not be allocated.", DEVICE),
     ("autotuning: User allocator error allocating 86114304000-byte buffer", DEVICE),
     ("cuMemAlloc failed: out of memory", DEVICE),
+    ("memory_pool::allocate failed: out of memory - failed to free memory for allocation", DEVICE),
     ("std::bad_alloc", HOST),
     ("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4 bytes. Error code 12", HOST),
     ("[Errno 12] Cannot allocate memory", HOST),
     ("CUDA error: no CUDA-capable device is detected", OOM_SCOPE_UNSPECIFIED),
-    ("cuInit failed: 801 (operation not supported)", OOM_SCOPE_UNSPECIFIED),
+    ("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", OOM_SCOPE_UNSPECIFIED),
+    ("Torch not compiled with CUDA enabled", OOM_SCOPE_UNSPECIFIED),
+    ("cuInit failed: operation not supported", OOM_SCOPE_UNSPECIFIED),
 ]
 
 
