@@ -32,14 +32,14 @@ def oom_kills(root: Path = Path("/")) -> int:
 
 def of_exit(code: int, oom_killed: bool) -> pb.Failure:
     """Classify the end of a worker that neither finished nor said why. `code` is negative for a signal."""
-    if code in (-signal.SIGKILL, 128 + signal.SIGKILL):
+    if code == -signal.SIGKILL:
         if oom_killed:
             found = failure(pb.FAILURE_CLASS_OOM, "HOST_OUT_OF_MEMORY", "the kernel killed the worker: memory ran out")
             found.oom_scope = pb.OOM_SCOPE_HOST
         else:
             found = failure(pb.FAILURE_CLASS_CRASHED, "WORKER_KILLED", "somebody killed the worker (SIGKILL)")
     elif code < 0:
-        name = signal.Signals(-code).name
+        name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
         found = failure(pb.FAILURE_CLASS_CRASHED, "WORKER_SIGNALLED", f"the worker ended by {name}")
     else:
         found = failure(
