@@ -80,7 +80,7 @@ class Worker:
         manifest = Manifest(path, artifacts, prepare.planned_samples)
         manifest.verify(prepare.first_index, self._loading)
         self._loading()
-        pipeline = self._pipeline = load(declaration, artifacts, prepare.device)
+        pipeline = self._pipeline = load(declaration, artifacts, prepare.device, Path(prepare.scratch_path))
         loop = self._loop = Loop(self._channel, self._inbox, prepare, manifest, pipeline)
         facts = pipeline.facts
         self._log(f"loaded {declaration.id} in {facts.load_s:.2f} s on {', '.join(facts.devices)}")

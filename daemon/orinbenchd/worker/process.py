@@ -19,7 +19,10 @@ _REAP_S = 10.0
 log = structlog.get_logger("worker")
 
 # What a worker may inherit: it finds its libraries and its language, nothing of the daemon's own.
-_PASSED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH", "TZ", "CUDA_HOME", "OMP_NUM_THREADS")
+_PASSED = (
+    *("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH", "TZ", "OMP_NUM_THREADS"),
+    *("CUDA_HOME", "CUDA_VISIBLE_DEVICES"),
+)
 _FORCED = {
     "PYTHONUNBUFFERED": "1",
     "HF_HUB_OFFLINE": "1",

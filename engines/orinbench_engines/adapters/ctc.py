@@ -41,7 +41,7 @@ class CtcAdapter(Adapter[GraphSession, CtcOptions]):
 
     options_schema = CtcOptions
     packages = ("soundfile",)
-    needs = GraphSession
+    needs = (GraphSession,)
 
     def open(self, model: Model, session: GraphSession) -> None:
         """Check the graph's interface against the vocabulary. Raises WorkerFailure (model)."""

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -73,6 +74,7 @@ class Store:
         known: dict[str, Any] = {"segment": 1, "window": 1_000_000, "device": "cpu", "isolation": "none"}
         return Prepare(
             artifacts_path=str(self.folder),
+            scratch_path=tempfile.mkdtemp(prefix="scratch-", dir=self.folder.parent),
             model_digest=model,
             inputs_digest=inputs,
             planned_samples=planned,
