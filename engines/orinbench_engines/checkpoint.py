@@ -6,9 +6,10 @@ Nothing here needs torch but the reading of a pickled state dict.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from orinbench_engines.contract import Model
 from orinbench_engines.failures import WorkerFailure, model_failure, policy_failure
@@ -29,6 +30,7 @@ _FLOATING = {
     "F8_E4M3": "float8_e4m3fn",
     "F8_E5M2": "float8_e5m2",
 }
+_GLOBAL = re.compile(r"GLOBAL (\S+)")
 _HEADER_LIMIT = 100_000_000
 
 
@@ -57,6 +59,26 @@ def dtypes(model: Model, names: list[str]) -> Counter[str]:
     for name in names:
         found += _safetensors_dtypes(model, name) if name.endswith(".safetensors") else _pickled_dtypes(model, name)
     return found
+
+
+def load_weights_only(what: str, source: Path | IO[bytes]) -> dict[str, Any]:
+    """Read a pickled state dict by torch's weights-only unpickler, on the meta device; return its tensors by name.
+
+    Its list of allowed classes is tensors, their storages and types, and plain containers; anything else in the
+    pickle is named in the error and not run. `what` names the file. Raises WorkerFailure (model).
+    """
+    import torch
+
+    try:
+        state = torch.load(source, map_location="meta", weights_only=True)
+    except Exception as error:
+        # torch's own text advises to switch the protection off.
+        named = _GLOBAL.search(str(error))
+        problem = f"its pickle asks for {named[1]}" if named else "it cannot be read as a state dict of torch"
+        raise model_failure("CHECKPOINT_REFUSED", f"{what} is not opened: {problem}") from error
+    return (
+        {str(key): value for key, value in state.items() if torch.is_tensor(value)} if isinstance(state, dict) else {}
+    )
 
 
 def lay_out(model: Model, weights: list[str]) -> Path:
@@ -110,15 +132,9 @@ def _safetensors_dtypes(model: Model, name: str) -> Counter[str]:
 
 
 def _pickled_dtypes(model: Model, name: str) -> Counter[str]:
-    import torch
-
-    try:
-        tensors = torch.load(model.files[name], map_location="meta", weights_only=True)
-        return Counter(
-            str(tensor.dtype).removeprefix("torch.") for tensor in tensors.values() if tensor.is_floating_point()
-        )
-    except Exception as error:
-        raise _unreadable(model, name, f"cannot be read as weights alone: {error}") from error
+    tensors = load_weights_only(f"model {model.declaration.id}: {name}", model.files[name])
+    kinds = [str(tensor.dtype).removeprefix("torch.") for tensor in tensors.values() if tensor.is_floating_point()]
+    return Counter(kinds)
 
 
 def _read_json(model: Model, name: str) -> dict[str, Any]:

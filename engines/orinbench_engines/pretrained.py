@@ -172,5 +172,7 @@ def _transformers() -> Any:
         raise model_failure(
             "ENGINE_UNAVAILABLE", f"engine torch needs transformers in this runtime: {error}; install it there"
         ) from error
+    # It warns of the same thing with every sample; what matters of a load is checked here.
+    transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     return transformers
