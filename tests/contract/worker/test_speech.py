@@ -77,53 +77,55 @@ def test_whisper_refuses_a_language_it_does_not_know(store: Store, whisper: File
     assert heard(_whisper(store, english, language="en"), noise(1)[1]).text
 
 
-def test_ctc_is_the_same_through_torch_and_onnx_runtime(
-    store: Store, wav2vec2: Files, tmp_path: Path, record_property: pytest.RecordProperty
-) -> None:
+def test_ctc_is_the_same_through_torch_and_onnx_runtime(store: Store, wav2vec2: Files, tmp_path: Path) -> None:
     """A checkpoint on torch and the graph exported from it give transformers' own text; logits differ by under 1e-3."""
-    graph = wav2vec2_graph(wav2vec2, tmp_path)
     on_torch = opened(store, store.put_model("torch", "ctc", wav2vec2))
-    on_onnx = opened(store, store.put_model("onnxruntime", "ctc", graph))
+    on_onnx = opened(store, store.put_model("onnxruntime", "ctc", wav2vec2_graph(wav2vec2, tmp_path)))
     processor = transformers.AutoProcessor.from_pretrained(tmp_path)
     model = transformers.AutoModelForCTC.from_pretrained(tmp_path).eval()
-    worst = 0.0
+    graph: Any = vars(on_onnx.adapter)["_way"]._session
     for seconds in (0.01, 1, 3.3):
         audio, data = noise(seconds)
         features = processor(np.pad(audio, (0, max(0, 400 - len(audio)))), sampling_rate=16_000, return_tensors="pt")
         with torch.inference_mode():
             logits = model(**features).logits
-        (text,) = processor.batch_decode(logits.argmax(-1), skip_special_tokens=False)
         outputs = [heard(pipeline, data) for pipeline in (on_torch, on_onnx)]
+        (text,) = processor.batch_decode(logits.argmax(-1), skip_special_tokens=False)
+        same = graph.run({"input_values": features.input_values.numpy()})["logits"]
+
         assert [output.text for output in outputs] == [text, text]
-        session = on_onnx.adapter._way._session
-        worst = max(
-            worst,
-            float(
-                np.abs(session.run({"input_values": features.input_values.numpy()})["logits"] - logits.numpy()).max()
-            ),
-        )
-
-    assert text
-    record_property("worst logit difference", worst)
-    print(f"worst logit difference {worst:.2e}")
-    assert worst < 1e-3
-    assert [name for name, _ in outputs[0].stages] == [
-        "decode_audio",
-        "features",
-        "transfer",
-        "inference",
-        "decode_text",
-    ]
-    assert [name for name, _ in outputs[1].stages] == ["decode_audio", "features", "inference", "decode_text"]
+        assert np.abs(same - logits.numpy()).max() < 1e-3
+    assert len(text) > 10
+    stages = ["decode_audio", "features", "transfer", "inference", "decode_text"]
+    assert [name for name, _ in outputs[0].stages] == stages
+    assert [name for name, _ in outputs[1].stages] == [name for name in stages if name != "transfer"]
 
 
-def test_qwen_asr_asks_for_a_transcription(store: Store, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def qwen(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """The files of a tiny Qwen3-ASR."""
+    return qwen_asr(tmp_path_factory.mktemp("qwen"))
+
+
+def test_sampling_is_repeatable_and_knows_no_neighbour(store: Store, qwen: Files) -> None:
+    """A checkpoint that samples gives a recording the same text again, also after another recording."""
+    sampling = changed(qwen, "generation_config.json", do_sample=True, temperature=2.0)
+    pipeline = opened(store, store.put_model("torch", "qwen-asr", sampling, {"max_new_tokens": 8}))
+    greedy = opened(store, store.put_model("torch", "qwen-asr", qwen, {"max_new_tokens": 8}))
+    (_, first), (_, second) = noise(1), noise(1, seed=2)
+    texts = [heard(pipeline, data).text for data in (first, first, second, first)]
+
+    assert texts[0] == texts[1] == texts[3]
+    assert texts[0] != heard(greedy, first).text
+
+
+def test_qwen_asr_asks_for_a_transcription(store: Store, qwen: Files, tmp_path: Path) -> None:
     """The text is what the processor extracts from what the model says to its own transcription request."""
-    files = qwen_asr(tmp_path)
-    pipeline = opened(store, store.put_model("torch", "qwen-asr", files, {"max_new_tokens": 8}))
+    pipeline = opened(store, store.put_model("torch", "qwen-asr", qwen, {"max_new_tokens": 8}))
     audio, data = noise(2)
-    processor = transformers.AutoProcessor.from_pretrained(tmp_path / "saved")
-    model = transformers.AutoModelForMultimodalLM.from_pretrained(tmp_path / "saved").eval()
+    folder = written(qwen, tmp_path)
+    processor = transformers.AutoProcessor.from_pretrained(folder)
+    model = transformers.AutoModelForMultimodalLM.from_pretrained(folder).eval()
     request = processor.apply_transcription_request(audio=audio, language="fa")
     with torch.inference_mode():
         tokens = model.generate(**request, max_new_tokens=8)[0, request["input_ids"].shape[1] :]
@@ -140,17 +142,17 @@ def test_qwen_asr_needs_a_processor_that_takes_requests(store: Store, whisper: F
         opened(store, store.put_model("torch", "qwen-asr", whisper))
 
 
-def _archive(folder: Path, config: str = "target: nemo.collections.asr.models.X\n", **more: Any) -> bytes:
+def _archive(folder: Path, more: dict[str, Any] | None = None) -> bytes:
     """Return a .nemo with a config, weights, and more members: objects to be saved, or bytes."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:") as archive:
-        members = {"model_config.yaml": config.encode(), "model_weights_ckpt": {"w": torch.zeros(3)}} | more
-        for name, value in members.items():
+        members = {"model_config.yaml": b"target: nemo.collections.asr.models.X", "model_weights.ckpt": torch.zeros(3)}
+        for name, value in (members | (more or {})).items():
             data = value
             if not isinstance(value, bytes):
                 torch.save(value, folder / "member")
                 data = (folder / "member").read_bytes()
-            member = tarfile.TarInfo("./" + name.replace("_ckpt", ".ckpt"))
+            member = tarfile.TarInfo("./" + name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
     return file.getvalue()
@@ -163,11 +165,13 @@ class _Foreign:
 def test_a_nemo_that_holds_more_than_weights_is_not_opened(store: Store, tmp_path: Path) -> None:
     """A pickled class, a config that names a foreign class, a script, a broken archive: refused without NeMo."""
     cases = {
-        "a.nemo: foreign.ckpt is not opened: its pickle asks for": _archive(tmp_path, foreign_ckpt=_Foreign()),
-        "asks for os.system, which is no part of NeMo": _archive(tmp_path, "a: [{_target_: os.system}]"),
-        "holds setup.py: only weights": _archive(tmp_path, **{"setup.py": b""}),
-        "which is no plain file": _archive(tmp_path, **{"../up.txt": b""}),
-        "is not YAML": _archive(tmp_path, "a: ["),
+        "a.nemo: foreign.ckpt is not opened: its pickle asks for": _archive(tmp_path, {"foreign.ckpt": _Foreign()}),
+        "asks for os.system, which is no part of NeMo": _archive(
+            tmp_path, {"model_config.yaml": b"a: [{_target_: os.system}]"}
+        ),
+        "holds setup.py: only weights": _archive(tmp_path, {"setup.py": b""}),
+        "which is no plain file": _archive(tmp_path, {"../up.txt": b""}),
+        "is not YAML": _archive(tmp_path, {"model_config.yaml": b"a: ["}),
         "is no tar archive": b"garbage" * 100,
     }
     for message, data in cases.items():

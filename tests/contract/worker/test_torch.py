@@ -18,7 +18,10 @@ from orinbench.v1.record_pb2 import (
     MEMORY_METHOD_PROCESS_RSS,
     MEMORY_METHOD_TORCH_RESERVED,
 )
+from orinbench_engines.contract import Model
 from orinbench_engines.failures import WorkerFailure
+from orinbench_engines.registry import find_engine
+from orinbench_profiles import ModelDeclaration
 
 from tests.contract.worker.kit import Store, heard, noise, opened, run, samples
 
@@ -77,17 +80,6 @@ def test_a_worker_on_a_wheel_without_distributed(store: Store, whisper: Files, t
     }
     assert wanted.items() <= dict(settings).items()
     assert {"torch", "transformers", "safetensors"} <= set(ready.environment.packages)
-
-
-def test_sampling_is_repeatable_and_knows_no_neighbour(store: Store, whisper: Files) -> None:
-    """A checkpoint that samples gives a recording the same text again, also after another recording."""
-    sampling = changed(whisper, "generation_config.json", do_sample=True, temperature=1.5)
-    pipeline = _opened(store, sampling)
-    (_, first), (_, second) = noise(1), noise(1, seed=2)
-    texts = [heard(pipeline, data).text for data in (first, first, second, first)]
-
-    assert texts[0] == texts[1] == texts[3]
-    assert texts[0] != heard(_opened(store, whisper), first).text
 
 
 def test_half_precision_is_kept(store: Store, whisper: Files) -> None:
@@ -165,45 +157,27 @@ def test_what_is_lacking_or_refused_is_named(store: Store, whisper: Files) -> No
 
     weights = _weights(whisper)
     gone = min(name for name in weights if "fc1" in name)
-    fewer = {name: value for name, value in weights.items() if name != gone}
-    cases: dict[str, tuple[Files, int, str]] = {
-        "no tokenizer": (without("tokenizer.json"), FAILURE_CLASS_MODEL, "FILE_MISSING"),
-        "no preprocessor": (without("processor_config.json"), FAILURE_CLASS_MODEL, "FILE_MISSING"),
-        "no weights": (without("model.safetensors"), FAILURE_CLASS_MODEL, "FILE_MISSING"),
-        f"1 tensors: {gone}": (
-            whisper | {"model.safetensors": save(fewer)},
-            FAILURE_CLASS_MODEL,
-            "CHECKPOINT_INCOMPLETE",
-        ),
-        "is no safetensors": (
-            whisper | {"model.safetensors": b"garbage" * 9},
-            FAILURE_CLASS_MODEL,
-            "CHECKPOINT_UNREADABLE",
-        ),
-        "config.json is not JSON": (whisper | {"config.json": b"{"}, FAILURE_CLASS_MODEL, "CHECKPOINT_UNREADABLE"),
-        "training_args.bin may hold code": (
-            whisper | {"training_args.bin": b""},
-            FAILURE_CLASS_MODEL,
-            "CHECKPOINT_REFUSED",
-        ),
-        "modeling.py may hold code": (whisper | {"modeling.py": b""}, FAILURE_CLASS_MODEL, "CHECKPOINT_REFUSED"),
-        "tokenizer_config.json asks for code": (
-            changed(whisper, "tokenizer_config.json", auto_map={"AutoTokenizer": "a.B"}),
-            FAILURE_CLASS_MODEL,
-            "CHECKPOINT_REFUSED",
-        ),
-        "quantised": (changed(whisper, "config.json", quantization_config={}), FAILURE_CLASS_POLICY, "QUANTISED"),
-        "model type `none_such`": (
-            changed(whisper, "config.json", model_type="none_such"),
-            FAILURE_CLASS_MODEL,
-            "CHECKPOINT_UNREADABLE",
-        ),
-    }
-    for named, (files, failure_class, reason) in cases.items():
+    fewer = save({name: value for name, value in weights.items() if name != gone})
+    coded = changed(whisper, "tokenizer_config.json", auto_map={"AutoTokenizer": "a.B"})
+    cases: list[tuple[str, Files, str]] = [
+        ("no tokenizer", without("tokenizer.json"), "FILE_MISSING"),
+        ("no preprocessor", without("processor_config.json"), "FILE_MISSING"),
+        ("no weights", without("model.safetensors"), "FILE_MISSING"),
+        (f"1 tensors: {gone}", whisper | {"model.safetensors": fewer}, "CHECKPOINT_INCOMPLETE"),
+        ("is no safetensors", whisper | {"model.safetensors": b"garbage" * 9}, "CHECKPOINT_UNREADABLE"),
+        ("config.json is not JSON", whisper | {"config.json": b"{"}, "CHECKPOINT_UNREADABLE"),
+        ("`none_such`", changed(whisper, "config.json", model_type="none_such"), "CHECKPOINT_UNREADABLE"),
+        ("training_args.bin may hold code", whisper | {"training_args.bin": b""}, "CHECKPOINT_REFUSED"),
+        ("modeling.py may hold code", whisper | {"modeling.py": b""}, "CHECKPOINT_REFUSED"),
+        ("tokenizer_config.json asks for code", coded, "CHECKPOINT_REFUSED"),
+    ]
+    for named, files, reason in cases:
         found = _refused(store, files)
-        assert (named, *found[:2]) == (named, failure_class, reason)
+        assert (named, *found[:2]) == (named, FAILURE_CLASS_MODEL, reason)
         assert named in found[2]
         assert str(store.folder) not in found[2]
+    quantised = changed(whisper, "config.json", quantization_config={})
+    assert _refused(store, quantised)[:2] == (FAILURE_CLASS_POLICY, "QUANTISED")
 
 
 def test_trust_remote_code_is_no_option(store: Store, whisper: Files) -> None:
@@ -212,26 +186,20 @@ def test_trust_remote_code_is_no_option(store: Store, whisper: Files) -> None:
         opened(store, store.put_model("torch", "whisper", whisper, {"trust_remote_code": True}))
 
 
-def test_devices_are_one_or_none(store: Store, whisper: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_are_one_or_none(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two visible devices are against the policy, none where CUDA is needed is the board's fault."""
-    from orinbench_engines.engines.torch import TorchEngine, TorchOptions
+    declaration = ModelDeclaration(id="m", title="", license="", engine="torch", adapter="ctc", dtype="float32")
 
-    pipeline = _opened(store, whisper)
-
-    def refused(device: str) -> WorkerFailure:
-        from dataclasses import replace
-
-        from orinbench_engines.contract import Model
-
-        model = Model(pipeline.declaration, {}, "cpu", store.folder)
+    def refused(device: str) -> tuple[int, str]:
+        engine = find_engine("torch")(find_engine("torch").options_schema())
         with pytest.raises(WorkerFailure) as caught:
-            TorchEngine(TorchOptions()).load(replace(model, device=device))
-        return caught.value
+            engine.load(Model(declaration, {}, device, store.folder))
+        return caught.value.failure_class, caught.value.reason
 
-    assert (refused("cuda").failure_class, refused("cuda").reason) == (FAILURE_CLASS_BOARD, "DEVICE_UNAVAILABLE")
+    assert refused("cuda") == (FAILURE_CLASS_BOARD, "DEVICE_UNAVAILABLE")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert (refused("auto").failure_class, refused("auto").reason) == (FAILURE_CLASS_POLICY, "DEVICES")
+    assert refused("auto") == (FAILURE_CLASS_POLICY, "DEVICES")
 
 
 @pytest.mark.gpu
