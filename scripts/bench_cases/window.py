@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from statistics import median
 
 from orinbench_engines.adapters.none import NoneAdapter
@@ -30,7 +31,7 @@ def measure() -> Result:
 
 def _bare_us() -> float:
     declaration = ModelDeclaration(id="n", title="n", license="n", engine="null", adapter="none", dtype="none")
-    model = Model(declaration, {}, "cpu")
+    model = Model(declaration, {}, "cpu", Path())
     session, _ = NullEngine(NullOptions()).load(model)
     adapter = NoneAdapter(Options())
     adapter.open(model, session)
