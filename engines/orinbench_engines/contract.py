@@ -67,8 +67,19 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that an input refers to by its position, such as the audio of a chat: its encoded bytes."""
+
+    data: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
-    """One input: its encoded bytes, and what the manifest declares of it."""
+    """One input: its encoded bytes and attachments, and what the manifest declares of it.
+
+    `audio_seconds` bounds all of its audio together.
+    """
 
     index: int
     sample_id: str
@@ -76,6 +87,7 @@ class Sample:
     media_type: str
     audio_seconds: float | None = None
     max_tokens: int | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from orinbench_profiles import list_declarations, load_suite
 
 from orinbench_client.cli.common import JsonOption, print_json, table
 from orinbench_client.sdk.model import Model, open_model
-from orinbench_client.suites import open_suite
+from orinbench_client.suites import input_files, open_suite
 
 
 def suites(as_json: JsonOption = False) -> None:
@@ -78,7 +78,7 @@ def prepare(suite: Annotated[str, typer.Argument(help="Name of a suite, or its f
 
 def _prepare(name: str) -> None:
     suite = open_suite(name)
-    size = sum(sample.size_bytes for sample in suite.samples)
+    size = sum(file.size_bytes for file in input_files(suite.samples))
     print(
         f"suite {suite.declaration.id} is ready: {len(suite.samples)} samples, {size / 1e6:.1f} MB, "
         f"digest {suite.digest}"

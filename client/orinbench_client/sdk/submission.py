@@ -13,7 +13,7 @@ from orinbench_client.errors import BoardRefused
 from orinbench_client.sdk.client import Client, require_api
 from orinbench_client.sdk.model import Model
 from orinbench_client.sdk.upload import Upload
-from orinbench_client.suites import Suite, inputs_manifest
+from orinbench_client.suites import Suite, input_files, inputs_manifest
 
 # Bytes sent so far and bytes to send in all.
 OnPush = Callable[[int, int], None]
@@ -53,9 +53,10 @@ def require_board(board: Board, hardware_profile: str) -> None:
 
 
 async def push_suite(client: Client, suite: Suite, on_push: OnPush) -> None:
-    """Upload what the board lacks of a suite: its inputs manifest and its inputs. References stay here."""
-    inputs = [Upload(sample.digest, sample.size_bytes, sample.content) for sample in suite.samples]
-    uploads = {upload.digest: upload for upload in (Upload.of_bytes(inputs_manifest(suite.samples)), *inputs)}
+    """Upload what the board lacks of a suite: its manifest, inputs and attachments, each once. References stay here."""
+    manifest = Upload.of_bytes(inputs_manifest(suite.samples))
+    inputs = [Upload(file.digest, file.size_bytes, file.content) for file in input_files(suite.samples)]
+    uploads = {upload.digest: upload for upload in (manifest, *inputs)}
     missing = await client.missing(list(uploads))
     await _push(client, [(uploads[digest], kept) for digest, kept in missing.items()], on_push)
 

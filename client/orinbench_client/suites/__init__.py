@@ -1,9 +1,11 @@
 """Suites: what is run, and what the right answers are."""
 
 from orinbench_client.suites.base import (
+    Attachment,
     Sample,
     Suite,
     find_suite,
+    input_files,
     inputs_manifest,
     open_suite,
     references,
@@ -11,9 +13,11 @@ from orinbench_client.suites.base import (
 )
 
 __all__ = [
+    "Attachment",
     "Sample",
     "Suite",
     "find_suite",
+    "input_files",
     "inputs_manifest",
     "open_suite",
     "references",

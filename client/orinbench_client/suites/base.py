@@ -26,8 +26,21 @@ _OURS = {"asr": "orinbench_client.suites.asr:AsrSuite"}
 
 
 @dataclass(frozen=True)
+class Attachment:
+    """A file an input refers to by position, such as the audio of a chat: held in a file or in memory."""
+
+    digest: str
+    size_bytes: int
+    media_type: str
+    content: Path | bytes
+
+
+@dataclass(frozen=True)
 class Sample:
-    """One sample: its input, addressed by digest and held in a file or in memory, and the right answer."""
+    """One sample: its input, addressed by digest and held in a file or in memory, and the right answer.
+
+    Samples may share attachments. `audio_seconds` is the length of all the audio of input and attachments.
+    """
 
     sample_id: str
     digest: str
@@ -37,6 +50,7 @@ class Sample:
     reference: str
     audio_seconds: float | None = None
     max_tokens: int | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 class Suite(Protocol):
@@ -80,6 +94,15 @@ def inputs_manifest(samples: Sequence[Sample]) -> bytes:
     return b"".join(canonical_json(_input_line(sample)) for sample in samples)
 
 
+def input_files(samples: Sequence[Sample]) -> Sequence[Sample | Attachment]:
+    """Return what the board needs beside the manifest: every input and attachment, each content once."""
+    files: dict[str, Sample | Attachment] = {}
+    for sample in samples:
+        files.setdefault(sample.digest, sample)
+        files.update((attachment.digest, attachment) for attachment in sample.attachments)
+    return list(files.values())
+
+
 def references(suite: Suite) -> Mapping[str, str]:
     """Return the right answer by sample id, in the suite's order."""
     return {sample.sample_id: sample.reference for sample in suite.samples}
@@ -92,15 +115,18 @@ def suite_digest(loaded: Loaded[SuiteDeclaration], manifest_digest: str) -> str:
 
 
 def _input_line(sample: Sample) -> dict[str, object]:
-    line: dict[str, object] = {
-        "sample_id": sample.sample_id,
-        "input": {"digest": sample.digest, "bytes": sample.size_bytes, "media_type": sample.media_type},
-    }
+    line: dict[str, object] = {"sample_id": sample.sample_id, "input": _artifact(sample)}
+    if sample.attachments:
+        line["attachments"] = [_artifact(attachment) for attachment in sample.attachments]
     if sample.audio_seconds is not None:
         line["audio_seconds"] = sample.audio_seconds
     if sample.max_tokens is not None:
         line["max_tokens"] = sample.max_tokens
     return line
+
+
+def _artifact(named: Sample | Attachment) -> dict[str, object]:
+    return {"digest": named.digest, "bytes": named.size_bytes, "media_type": named.media_type}
 
 
 def _suite_class(task: str) -> type[Suite]:

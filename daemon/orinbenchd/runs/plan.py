@@ -16,17 +16,17 @@ from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.errors import DaemonError, FailedPrecondition, InvalidArgument, invalid_field
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
-_KEYS = {"sample_id", "input", "audio_seconds", "max_tokens"}
-_INPUT_KEYS = {"digest", "bytes", "media_type"}
+_KEYS = {"sample_id", "input", "attachments", "audio_seconds", "max_tokens"}
+_ARTIFACT_KEYS = {"digest", "bytes", "media_type"}
 _NAMED = 20
 
 
 @dataclass(frozen=True)
 class ManifestLine:
-    """One sample of an inputs manifest: its id, its input's digest, and its declared bounds."""
+    """One sample of an inputs manifest: its id, the digests of its input and attachments, and its declared bounds."""
 
     sample_id: str
-    digest: str
+    digests: tuple[str, ...]
     audio_seconds: float | None
     max_tokens: int | None
 
@@ -76,8 +76,7 @@ def check_plan(plan: run_pb2.RunPlan, store: ArtifactStore, runtimes: list[str],
         if line.sample_id in seen:
             raise _bad_manifest(plan.inputs_digest, samples, f"sample {line.sample_id!r} comes twice")
         seen.add(line.sample_id)
-        if not store.has(line.digest):
-            missing.append(line.digest)
+        missing += [digest for digest in line.digests if not store.has(digest)]
     if samples == 0:
         raise _bad_manifest(plan.inputs_digest, 1, "it holds no sample")
     if missing:
@@ -89,7 +88,7 @@ def digests_of(plan: run_pb2.RunPlan, store: ArtifactStore) -> set[str]:
     """Return the digests of everything a checked plan needs."""
     files = parse_model(store.read(plan.model_digest)).files
     inputs = read_manifest(store.path(plan.inputs_digest), plan.inputs_digest)
-    named = {file.digest for file in files} | {line.digest for line in inputs}
+    named = {file.digest for file in files} | {digest for line in inputs for digest in line.digests}
     return named | {plan.model_digest, plan.inputs_digest}
 
 
@@ -107,21 +106,34 @@ def read_manifest(path: Path, digest: str) -> Iterator[ManifestLine]:
 def _manifest_line(value: object) -> ManifestLine:
     if not isinstance(value, dict):
         raise TypeError("not a JSON object")
-    given = value["input"]
-    unknown = (set(value) - _KEYS) | (set(given) - _INPUT_KEYS)
-    if unknown:
-        raise ValueError(f"unknown keys: {', '.join(sorted(unknown))}")
-    sample_id, digest = value["sample_id"], given["digest"]
+    _refuse_unknown(value, _KEYS)
+    sample_id, attached = value["sample_id"], value.get("attachments", [])
     if not isinstance(sample_id, str) or not 1 <= len(sample_id) <= 256:
         raise ValueError("sample_id must be a string of 1 to 256 characters")
-    if not isinstance(digest, str) or not is_digest(digest):
-        raise ValueError("input.digest must be 'sha256:' and 64 hex digits")
+    if not isinstance(attached, list):
+        raise TypeError("attachments must be a list")
+    digests = (_digest(value["input"], "input"), *(_digest(entry, "attachments") for entry in attached))
     seconds, tokens = value.get("audio_seconds"), value.get("max_tokens")
     if seconds is not None and not (isinstance(seconds, int | float) and 0 <= seconds < 86400):
         raise ValueError("audio_seconds must be a number of seconds below a day")
     if tokens is not None and not (isinstance(tokens, int) and 0 < tokens <= 1_000_000):
         raise ValueError("max_tokens must be a positive whole number")
-    return ManifestLine(sample_id, digest, seconds, tokens)
+    return ManifestLine(sample_id, digests, seconds, tokens)
+
+
+def _digest(given: object, where: str) -> str:
+    if not isinstance(given, dict):
+        raise TypeError(f"{where} must hold digest, bytes and media_type")
+    _refuse_unknown(given, _ARTIFACT_KEYS)
+    digest = given["digest"]
+    if not isinstance(digest, str) or not is_digest(digest):
+        raise ValueError(f"{where}.digest must be 'sha256:' and 64 hex digits")
+    return digest
+
+
+def _refuse_unknown(given: dict[object, object], known: set[str]) -> None:
+    if unknown := {str(key) for key in given} - known:
+        raise ValueError(f"unknown keys: {', '.join(sorted(unknown))}")
 
 
 def _check_model(plan: run_pb2.RunPlan, store: ArtifactStore, runtimes: list[str]) -> ModelDeclaration:

@@ -37,13 +37,22 @@ class Store:
         name = digest.removeprefix("sha256:")
         return self.folder / name[:2] / name
 
-    def put_inputs(self, inputs: list[bytes], media_type: str = "text/plain", **bounds: float) -> str:
-        """Store inputs named s-0, s-1 … and their manifest; return its digest."""
+    def put_inputs(
+        self, inputs: list[bytes], media_type: str = "text/plain", attached: list[bytes] | None = None, **bounds: float
+    ) -> str:
+        """Store inputs named s-0, s-1 … and their manifest, the same files attached to each; return its digest."""
+        extra: dict[str, Any] = dict(bounds)
+        if attached is not None:
+            extra["attachments"] = [self._artifact(data, "audio/wav") for data in attached]
         lines = []
         for index, data in enumerate(inputs):
-            artifact = {"digest": self.put(data), "bytes": len(data), "media_type": media_type}
-            lines.append(canonical_json({"sample_id": f"s-{index}", "input": artifact, **bounds}))
+            lines.append(
+                canonical_json({"sample_id": f"s-{index}", "input": self._artifact(data, media_type), **extra})
+            )
         return self.put(b"".join(lines))
+
+    def _artifact(self, data: bytes, media_type: str) -> dict[str, Any]:
+        return {"digest": self.put(data), "bytes": len(data), "media_type": media_type}
 
     def put_model(
         self,
