@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orinbench_engines.adapters.chat import ChatOptions, require_template, token_limit
-from orinbench_engines.audio import SAMPLE_RATE
+from orinbench_engines.audio import SAMPLE_RATE, Audio
 from orinbench_engines.chat import Conversation, read_conversation, seconds, split_reply
 from orinbench_engines.checkpoint import model_type
 from orinbench_engines.contract import Adapter, Model, Output, Sample, Stages, TorchSession
@@ -13,6 +13,8 @@ from orinbench_engines.contract import Adapter, Model, Output, Sample, Stages, T
 # Of a model that also speaks only the part that writes is loaded; the others are opened by what their config says.
 _WRITING_PART = {"qwen2_5_omni": "Qwen2_5OmniThinkerForConditionalGeneration"}
 _ANY = "AutoModelForMultimodalLM"
+# Its feature extractor cuts at 30 s and does not say so; Whisper's says how many samples it takes.
+_GEMMA_SAMPLES = 480_000
 
 
 class AudioChatAdapter(Adapter[TorchSession, ChatOptions]):
@@ -32,7 +34,10 @@ class AudioChatAdapter(Adapter[TorchSession, ChatOptions]):
         self._session = session
         self._processor = session.processor()
         require_template(model, self._processor)
-        self._model = session.pretrained(_WRITING_PART.get(model_type(model), _ANY))
+        kind = model_type(model)
+        extractor = self._processor.feature_extractor
+        self._limit: int | None = _GEMMA_SAMPLES if kind == "gemma3n" else getattr(extractor, "n_samples", None)
+        self._model = session.pretrained(_WRITING_PART.get(kind, _ANY))
         if sentence := neutralised(self._model):
             session.note(sentence)
 
@@ -56,7 +61,7 @@ class AudioChatAdapter(Adapter[TorchSession, ChatOptions]):
         stages.lap("decode_text")
         return Output(
             text,
-            structured=split_reply(text, reply.cut),
+            structured={**split_reply(text, reply.cut), **self._cut(recordings)},
             stages=stages.laps,
             audio_seconds=seconds(recordings),
             prompt_tokens=reply.prompt_tokens,
@@ -64,7 +69,14 @@ class AudioChatAdapter(Adapter[TorchSession, ChatOptions]):
             first_token_ns=reply.first_token_ns,
         )
 
-    def _features(self, conversation: Conversation, recordings: list[Any]) -> Any:
+    def _cut(self, recordings: list[Audio]) -> dict[str, float]:
+        """Say in the record where the model cannot hear the whole of a recording."""
+        longest = max(map(len, recordings), default=0)
+        if self._limit is None or longest <= self._limit:
+            return {}
+        return {"audio_cut_at_s": self._limit / SAMPLE_RATE}
+
+    def _features(self, conversation: Conversation, recordings: list[Audio]) -> Any:
         prompt = self._processor.apply_chat_template(
             conversation.turns(text_only=False), tokenize=False, add_generation_prompt=True, **self.options.template
         )
