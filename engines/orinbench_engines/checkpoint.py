@@ -13,6 +13,9 @@ from typing import Any
 from orinbench_engines.contract import Model
 from orinbench_engines.failures import WorkerFailure, model_failure, policy_failure
 
+# One of each is in a checkpoint; newer ones have the preprocessor's settings inside processor_config.json.
+PREPROCESSOR = ("preprocessor_config.json", "processor_config.json")
+TOKENIZER = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 # In the order in which transformers looks for them.
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 # Files that are, or may hold, code. The weights themselves are looked at apart.

@@ -14,12 +14,9 @@ import numpy as np
 import torch
 from orinbench.v1.record_pb2 import ModelFacts
 
-from orinbench_engines.checkpoint import dtypes, lay_out, require, weight_files
+from orinbench_engines.checkpoint import PREPROCESSOR, TOKENIZER, dtypes, lay_out, require, weight_files
 from orinbench_engines.contract import SEED, Model, TorchSession
 from orinbench_engines.failures import WorkerFailure, model_failure
-
-_PREPROCESSOR = ("preprocessor_config.json", "processor_config.json")
-_TOKENIZER = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 
 
 class Checkpoint(TorchSession):
@@ -53,9 +50,9 @@ class Checkpoint(TorchSession):
         """Return what prepares inputs. See TorchSession."""
         # Without its file transformers would make up an empty tokenizer.
         if auto_class != "AutoTokenizer":
-            require(self._model, "preprocessor", _PREPROCESSOR)
+            require(self._model, "preprocessor", PREPROCESSOR)
         if auto_class != "AutoFeatureExtractor":
-            require(self._model, "tokenizer", _TOKENIZER)
+            require(self._model, "tokenizer", TOKENIZER)
         return self._open(auto_class, self._class(auto_class))
 
     def adopt(self, module: Any, weights: list[str]) -> None:
