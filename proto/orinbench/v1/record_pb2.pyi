@@ -447,7 +447,7 @@ class ModelFacts(_message.Message):
     def __init__(self, engine: _Optional[str] = ..., adapter: _Optional[str] = ..., devices: _Optional[_Iterable[str]] = ..., parameter_count: _Optional[int] = ..., checkpoint_bytes: _Optional[int] = ..., native_dtype: _Optional[str] = ..., batch_size: _Optional[int] = ..., load_s: _Optional[float] = ..., notes: _Optional[_Iterable[str]] = ..., source_repository: _Optional[str] = ..., source_revision: _Optional[str] = ...) -> None: ...
 
 class Environment(_message.Message):
-    __slots__ = ("runtime", "python_version", "platform", "packages", "settings", "isolation", "board", "orinbench_version")
+    __slots__ = ("runtime", "python_version", "platform", "packages", "settings", "isolation", "board", "orinbench_version", "isolation_reason")
     class PackagesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -477,6 +477,7 @@ class Environment(_message.Message):
     ISOLATION_FIELD_NUMBER: _ClassVar[int]
     BOARD_FIELD_NUMBER: _ClassVar[int]
     ORINBENCH_VERSION_FIELD_NUMBER: _ClassVar[int]
+    ISOLATION_REASON_FIELD_NUMBER: _ClassVar[int]
     runtime: str
     python_version: str
     platform: str
@@ -485,4 +486,5 @@ class Environment(_message.Message):
     isolation: str
     board: _containers.ScalarMap[str, str]
     orinbench_version: str
-    def __init__(self, runtime: _Optional[str] = ..., python_version: _Optional[str] = ..., platform: _Optional[str] = ..., packages: _Optional[_Mapping[str, str]] = ..., settings: _Optional[_Mapping[str, str]] = ..., isolation: _Optional[str] = ..., board: _Optional[_Mapping[str, str]] = ..., orinbench_version: _Optional[str] = ...) -> None: ...
+    isolation_reason: str
+    def __init__(self, runtime: _Optional[str] = ..., python_version: _Optional[str] = ..., platform: _Optional[str] = ..., packages: _Optional[_Mapping[str, str]] = ..., settings: _Optional[_Mapping[str, str]] = ..., isolation: _Optional[str] = ..., board: _Optional[_Mapping[str, str]] = ..., orinbench_version: _Optional[str] = ..., isolation_reason: _Optional[str] = ...) -> None: ...
