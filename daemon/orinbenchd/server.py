@@ -8,7 +8,6 @@ import fcntl
 import grp
 import json
 import os
-import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -28,8 +27,9 @@ from orinbenchd.config import Config
 from orinbenchd.journal.reader import Reader
 from orinbenchd.journal.writer import Writer
 from orinbenchd.notify import notify, watchdog
-from orinbenchd.runs.execution import Surroundings
 from orinbenchd.runs.manager import RunManager
+from orinbenchd.runs.surroundings import Surroundings
+from orinbenchd.sandbox import choose
 from orinbenchd.services.artifacts import ArtifactService
 from orinbenchd.services.board import BoardService
 from orinbenchd.services.interceptor import Doorkeeper, Interceptor
@@ -37,6 +37,9 @@ from orinbenchd.services.runs import RunService
 from orinbenchd.start_error import StartError
 from orinbenchd.telemetry.setup import make_hub
 from orinbenchd.version import version
+from orinbenchd.worker.folders import remove_tree
+from orinbenchd.worker.packages import link_packages
+from orinbenchd.worker.runtimes import Runtimes
 
 log = structlog.get_logger("daemon")
 _GIB = 1 << 30
@@ -97,13 +100,24 @@ class Daemon:
             jtop_python=config.jtop_python,
             annotate=lambda reading: self._manager.annotate(reading),
         )
-        board = Board(config.root, profile.declaration, helper_socket=config.power_socket, data_dir=config.data_dir)
-        around = Surroundings(config, profile.declaration, board, self._hub, store, self._on_wedged)
+        sandbox = await choose(config.isolation, config.hidden, config.data_dir)
+        packages = link_packages(config.data_dir / "packages")
+        self._runtimes = Runtimes(config.runtimes, packages, config.data_dir)
+        board = Board(
+            config.root,
+            profile.declaration,
+            helper_socket=config.power_socket,
+            data_dir=config.data_dir,
+            isolation=sandbox.isolation,
+        )
+        around = Surroundings(
+            config, profile.declaration, board, self._hub, store, sandbox, self._runtimes, packages[0], self._on_wedged
+        )
         self._manager = RunManager(self._writer, self._reader, around, profile)
         await self._manager.recover()
         await self._hub.start()
         runs = RunService(self._manager, config.limits.watchers)
-        boards = BoardService(config, profile, board, self._hub, self._manager, lambda: runs.watchers)
+        boards = BoardService(config, profile, board, self._hub, self._manager, self._runtimes, lambda: runs.watchers)
         self._server = grpc.aio.server(interceptors=[Interceptor(Doorkeeper(config.tokens))], options=_OPTIONS)
         run_pb2_grpc.add_RunServiceServicer_to_server(runs, self._server)
         board_pb2_grpc.add_BoardServiceServicer_to_server(boards, self._server)
@@ -123,6 +137,7 @@ class Daemon:
         if config.socket is not None:
             _guard_socket(config.socket, config.socket_group)
         self._manager.start()
+        self._runtimes.start()
         for name in _HEALTH:
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
         loop = asyncio.get_running_loop()
@@ -150,6 +165,7 @@ class Daemon:
         await self._hub.close()
         await self._server.stop(_STOP_S)
         await self._manager.halt()
+        await self._runtimes.close()
         await self._writer.close()
         await self._reader.close()
         if self._config.socket is not None:
@@ -196,7 +212,7 @@ def _locked(data_dir: Path) -> Iterator[None]:
         except OSError:
             raise StartError(f"data_dir {data_dir}: another daemon uses it") from None
         for scratch in data_dir.glob("worker-*"):
-            shutil.rmtree(scratch, ignore_errors=True)
+            remove_tree(scratch)
         yield
 
 

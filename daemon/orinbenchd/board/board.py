@@ -20,6 +20,7 @@ from orinbenchd.board.monitor import Look, Monitor
 from orinbenchd.board.profile_match import PREFIX, profile_checks
 from orinbenchd.board.rootfs import Absent, Fact, Root, known
 from orinbenchd.board.violations import violation
+from orinbenchd.sandbox import Isolation
 from orinbenchd.telemetry import nvml
 
 #: How often mode, limits, temperatures and throttle counters are looked at during a run.
@@ -37,16 +38,26 @@ class BoardRefusedError(Exception):
 
 
 class Board:
-    """One board, seen through `root`, held against `profile`. `data_dir` is where free disk is measured."""
+    """One board, seen through `root`, held against `profile`.
+
+    `data_dir` is where free disk is measured; `isolation` is what workers run in.
+    """
 
     def __init__(
-        self, root: Path | Root, profile: HardwareProfile, *, helper_socket: Path | None, data_dir: Path
+        self,
+        root: Path | Root,
+        profile: HardwareProfile,
+        *,
+        helper_socket: Path | None,
+        data_dir: Path,
+        isolation: Isolation,
     ) -> None:
         self.root = root if isinstance(root, Root) else Root(root)
         self.profile = profile
         self.tegra = is_tegra(self.root)
         self._helper_socket = helper_socket
         self._data_dir = data_dir
+        self.isolation = isolation
         self._lease: HelperConnection | None = None
         self._modes = nvpmodel.read_modes(self.root)
 
@@ -97,6 +108,8 @@ class Board:
         if profile.temperature_limit_c is not None:
             degrees = sensors.temperatures_c(self.root, sensors.find_zones(self.root))
             found.append(checks.temperature_check(degrees, profile.temperature_limit_c))
+        if profile.isolation_floor != "none":
+            found.append(checks.isolation_check(profile.isolation_floor, self.isolation, profile.official))
         found.append(checks.disk_check(self._data_dir, profile.free_disk_gib))
         if profile.free_memory_gib is not None:
             found.append(checks.memory_check(self.root, profile.free_memory_gib))
@@ -139,6 +152,10 @@ class Board:
         unknown = [c.name for c in found if c.name.startswith(PREFIX) and c.result != checks.PASSED]
         if unknown:
             made.append(violation("PROFILE_MISMATCH", f"not shown to match the profile: {', '.join(unknown)}"))
+        floor, isolation = self.profile.isolation_floor, self.isolation
+        if not isolation.reaches(floor):
+            text = f"the profile wants {floor}, workers run with {isolation.level}: {isolation.reason}"
+            made.append(violation("ISOLATION_LOW", text))
         return made
 
     async def watch(

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
-import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import AsyncIterator, Sequence
 
 import structlog
-from orinbench.internal.v1 import worker_pb2
 from orinbench.v1 import record_pb2 as pb
 from orinbench.v1.board_pb2 import GpuClient
-from orinbench_profiles import HardwareProfile, ModelDeclaration, parse_model
+from orinbench_profiles import ModelDeclaration, parse_model
 
 from orinbenchd.artifacts.resolutions import Resolutions
-from orinbenchd.artifacts.store import ArtifactStore
-from orinbenchd.board.board import Board, BoardRefusedError
+from orinbenchd.board.board import BoardRefusedError
 from orinbenchd.board.violations import violation
-from orinbenchd.config import Config
 from orinbenchd.runs import machine
-from orinbenchd.runs.failures import Ended, failure, with_last_words
+from orinbenchd.runs.failures import Ended, failure
+from orinbenchd.runs.host import WorkerHost
 from orinbenchd.runs.live import LiveRun
 from orinbenchd.runs.peaks import keep_peaks
-from orinbenchd.runs.plan import read_manifest
 from orinbenchd.runs.recorder import Recorder
-from orinbenchd.runs.session import WINDOW, Session
-from orinbenchd.telemetry.hub import TelemetryHub
-from orinbenchd.worker.deadlines import DeadlineKeeper
-from orinbenchd.worker.process import Wedged, WorkerProcess
+from orinbenchd.runs.surroundings import Surroundings
+from orinbenchd.worker.process import Wedged
 
 log = structlog.get_logger("run")
 
@@ -42,29 +33,22 @@ _METHODS = {
 }
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What every segment needs of the daemon."""
-
-    config: Config
-    profile: HardwareProfile
-    board: Board
-    hub: TelemetryHub
-    store: ArtifactStore
-    on_wedged: Callable[[str], None]
-
-
 class Execution:
     """Runs one segment. `cancel` and `halt` may be called at any time; `run` then ends soon."""
 
     def __init__(self, live: LiveRun, around: Surroundings, recorder: Recorder) -> None:
-        self.worker_pid: int | None = None
+        self._host = WorkerHost(live, around, recorder.sample)
         self._live = live
         self._around = around
         self._recorder = recorder
         self._task: asyncio.Task[None] | None = None
         self._halted = False
         self.ended = asyncio.Event()
+
+    @property
+    def worker_pid(self) -> int | None:
+        """Id of the worker's process, None while there is none."""
+        return self._host.worker_pid
 
     async def run(self) -> None:
         """Take the run from QUEUED to an end. A halted run stays unfinished, for the next daemon."""
@@ -121,11 +105,12 @@ class Execution:
     async def _attempt(self) -> None:
         around, live = self._around, self._live
         model = parse_model(around.store.read(live.run.plan.model_digest))
+        runtime = await self._host.runtime(model.runtime)
         try:
             checks = await around.board.acquire()
             self._note_start(model, around.board.start_violations(checks))
             async with self._recording():
-                await self._with_worker(model)
+                await self._host.run(runtime)
                 live.apply(machine.AllAccepted())
                 await self._recorder.settle()
         finally:
@@ -143,73 +128,6 @@ class Execution:
             with contextlib.suppress(asyncio.CancelledError):
                 await watch
             self._recorder.close()
-
-    async def _with_worker(self, model: ModelDeclaration) -> None:
-        around = self._around
-        python = around.config.runtimes[model.runtime].python
-        scratch = Path(tempfile.mkdtemp(prefix="worker-", dir=around.config.data_dir))
-        try:
-            worker = await self._start(python, scratch)
-        except BaseException:
-            shutil.rmtree(scratch, ignore_errors=True)
-            raise
-        try:
-            await self._talk(worker, scratch)
-        except Ended as ended:
-            code = await self._stop(worker)
-            ended.failure = with_last_words(ended.failure, await worker.stderr_tail())
-            if code < 0:
-                ended.failure.signal = -code
-            else:
-                ended.failure.exit_code = code
-            raise
-        finally:
-            await self._stop(worker)
-            self.worker_pid = None
-            shutil.rmtree(scratch, ignore_errors=True)
-
-    async def _start(self, python: Path, scratch: Path) -> WorkerProcess:
-        try:
-            worker = await WorkerProcess.start(python, scratch)
-        except OSError as error:
-            text = f"the runtime's interpreter {python} cannot be started: {error.strerror}"
-            raise Ended(failure(pb.FAILURE_CLASS_INFRASTRUCTURE, "RUNTIME_BROKEN", text)) from None
-        self.worker_pid = worker.pid
-        log.info("worker started", run=self._live.run_id, pid=worker.pid, python=str(python))
-        return worker
-
-    async def _talk(self, worker: WorkerProcess, scratch: Path) -> None:
-        around, live = self._around, self._live
-        plan = live.run.plan
-        manifest = read_manifest(around.store.path(plan.inputs_digest), plan.inputs_digest)
-        for _ in range(live.run.accepted_samples):
-            next(manifest)
-        keeper = DeadlineKeeper(around.config.deadlines)
-        session = Session(live, worker, manifest, keeper, self._recorder.sample)
-        prepare = worker_pb2.Prepare(
-            artifacts_path=str(around.store.folder),
-            model_digest=plan.model_digest,
-            inputs_digest=plan.inputs_digest,
-            first_index=live.run.accepted_samples,
-            planned_samples=live.run.planned_samples,
-            segment=len(live.run.segments),
-            warmup=plan.options.warmup if plan.options.HasField("warmup") else None,
-            window=WINDOW,
-            scratch_path=str(scratch),
-            device=around.profile.device,
-            isolation="none",
-            cache_path=str(self._cache()),
-        )
-        await session.run(worker_pb2.ToWorker(prepare=prepare))
-
-    def _cache(self) -> Path:
-        """Return the folder in which workers keep what can be computed again, such as plans for this board."""
-        folder = self._around.config.data_dir / "cache"
-        folder.mkdir(exist_ok=True)
-        return folder
-
-    async def _stop(self, worker: WorkerProcess) -> int:
-        return await worker.stop(self._around.config.deadlines.stop_s)
 
     async def _watch_board(self) -> None:
         async for found in self._around.board.watch(self._around.hub.latest, self._note_clients):
@@ -238,13 +156,12 @@ class Execution:
     def _note_start(self, model: ModelDeclaration, found: list[pb.Violation]) -> None:
         live, run = self._live, self._live.run
         run.environment.board.update(self._around.board.facts())
+        isolation = self._around.sandbox.isolation
+        run.environment.isolation, run.environment.isolation_reason = isolation.level, isolation.reason
         for made in found:
             live.violate(made)
         if len(run.segments) > 1:
             live.violate(violation("RESUMED", f"segment {len(run.segments)} of an interrupted run"))
-        if self._around.profile.isolation_floor != "none":
-            wanted = self._around.profile.isolation_floor
-            live.violate(violation("ISOLATION_LOW", f"workers run without isolation; the profile wants {wanted}"))
         doubt = Resolutions(self._around.config.data_dir).doubt(model, run.plan.model_digest)
         if doubt is not None:
             live.violate(violation("SOURCE_REVISION_UNKNOWN", doubt))

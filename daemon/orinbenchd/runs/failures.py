@@ -37,17 +37,14 @@ def failure(failure_class: pb.FailureClass, reason: str, message: str) -> pb.Fai
 
 
 def of_exit(code: int, oom_killed: bool) -> pb.Failure:
-    """Classify the end of a worker that neither finished nor said why. `code` is negative for a signal.
-
-    A sandbox in between turns a signal into an exit code of 128 and more.
-    """
-    if code in (-signal.SIGKILL, 128 + signal.SIGKILL):
+    """Classify the end of a worker that neither finished nor said why. `code` is negative for a signal."""
+    if code == -signal.SIGKILL:
         if oom_killed:
             found = _out_of_memory(pb.OOM_SCOPE_HOST, "the kernel killed the worker: memory ran out")
         else:
             found = failure(pb.FAILURE_CLASS_CRASHED, "WORKER_KILLED", "somebody killed the worker (SIGKILL)")
     elif code < 0:
-        name = signal.Signals(-code).name
+        name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
         found = failure(pb.FAILURE_CLASS_CRASHED, "WORKER_SIGNALLED", f"the worker ended by {name}")
     else:
         found = failure(

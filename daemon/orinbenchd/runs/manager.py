@@ -21,11 +21,12 @@ from orinbenchd.errors import AlreadyExists, FailedPrecondition, NotFound, Resou
 from orinbenchd.journal.reader import Reader
 from orinbenchd.journal.writer import Writer
 from orinbenchd.runs import machine, queue
-from orinbenchd.runs.execution import Execution, Surroundings
+from orinbenchd.runs.execution import Execution
 from orinbenchd.runs.live import LiveRun
 from orinbenchd.runs.peaks import keep_peaks
 from orinbenchd.runs.plan import check_fields, check_plan, digests_of
 from orinbenchd.runs.recorder import Recorder
+from orinbenchd.runs.surroundings import Surroundings
 
 log = structlog.get_logger("runs")
 _GIB = 1 << 30

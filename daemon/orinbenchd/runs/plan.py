@@ -14,6 +14,7 @@ from orinbench_profiles import DeclarationError, ModelDeclaration, is_digest, pa
 
 from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.errors import DaemonError, FailedPrecondition, InvalidArgument, invalid_field
+from orinbenchd.worker.runtimes import missing
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 _KEYS = {"sample_id", "input", "attachments", "audio_seconds", "max_tokens"}
@@ -150,14 +151,8 @@ def _check_model(plan: run_pb2.RunPlan, store: ArtifactStore, runtimes: list[str
             model=model.id,
         )
     if model.runtime not in runtimes:
-        known = ", ".join(sorted(runtimes))
-        raise FailedPrecondition(
-            "RUNTIME_UNKNOWN",
-            f"model {model.id} needs the runtime {model.runtime!r}; this board has: {known}. "
-            f"Add [runtimes.{model.runtime}] to the daemon's configuration",
-            runtime=model.runtime,
-            available=known,
-        )
+        text = f"model {model.id} needs the runtime {model.runtime!r}: {missing(model.runtime, runtimes)}"
+        raise FailedPrecondition("RUNTIME_UNKNOWN", text, runtime=model.runtime, available=", ".join(sorted(runtimes)))
     return model
 
 

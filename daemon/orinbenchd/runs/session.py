@@ -114,9 +114,12 @@ class Session:
     def _ready(self, ready: worker_pb2.Ready) -> None:
         run = self._live.run
         run.model_facts.CopyFrom(ready.model_facts)
-        board = dict(run.environment.board)
+        noted = pb.Environment()
+        noted.CopyFrom(run.environment)
         run.environment.CopyFrom(ready.environment)
-        run.environment.board.update(board)
+        # What the daemon knows itself is not for a worker to say.
+        run.environment.board.update(noted.board)
+        run.environment.isolation, run.environment.isolation_reason = noted.isolation, noted.isolation_reason
         self._keep_peaks(ready.memory)
         self._live.apply(machine.WorkerReady())
 

@@ -19,6 +19,7 @@ from orinbenchd.runs.records import now
 from orinbenchd.services.interceptor import API_REVISION, Context
 from orinbenchd.telemetry.hub import TelemetryHub
 from orinbenchd.version import version
+from orinbenchd.worker.runtimes import Runtimes
 
 _SHORTEST_S = 0.1
 
@@ -33,6 +34,7 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
         board: Board,
         hub: TelemetryHub,
         manager: RunManager,
+        runtimes: Runtimes,
         run_watchers: Callable[[], int],
     ) -> None:
         self._config = config
@@ -40,6 +42,7 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
         self._board = board
         self._hub = hub
         self._manager = manager
+        self._runtimes = runtimes
         self._run_watchers = run_watchers
         self._identity = board.identity()
         self._checks = board.profile_checks()
@@ -62,7 +65,8 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
             profile_matches=all(check.result == pb.CHECK_RESULT_PASSED for check in self._checks),
             profile_checks=self._checks,
             power_mode=self._board.power_mode(),
-            isolation="none",
+            isolation=self._board.isolation.level,
+            isolation_reason=self._board.isolation.reason,
             runtimes=sorted(self._config.runtimes),
             active_run=manager.active.run.name if manager.active else "",
             queue_length=len(manager.queued),
@@ -76,6 +80,7 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
             execution_contract_digest=execution_contract_digest(),
             gpu_clients=[] if isinstance(clients, Absent) else clients,
             gpu_clients_unknown=clients.reason if isinstance(clients, Absent) else "",
+            runtime_states=self._runtimes.states,
         )
         return board_pb2.GetBoardResponse(board=shown)
 
