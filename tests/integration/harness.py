@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import grpc
+import psutil
 from google.rpc import error_details_pb2, status_pb2
 from orinbench.v1 import artifact_pb2, artifact_pb2_grpc, board_pb2_grpc, record_pb2, run_pb2, run_pb2_grpc
 from orinbench_profiles import canonical_json, digest_bytes
@@ -44,11 +45,17 @@ class Daemon:
         """Everything it has logged, over all its lives."""
         return (self.folder / "log").read_text()
 
-    def start(self, **environment: str) -> None:
-        """Start it and wait for its ready line."""
+    @property
+    def worker(self) -> psutil.Process:
+        """The process that runs the model: the innermost one, for a sandbox has processes of its own."""
+        (leaf,) = (found for found in psutil.Process(self.pid).children(recursive=True) if not found.children())
+        return leaf
+
+    def start(self, *around: str, **environment: str) -> None:
+        """Start it and wait for its ready line. `around` is a command that gets its command as arguments."""
         with (self.folder / "log").open("a") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "orinbenchd", "--config", str(self.config)],
+                [*around, sys.executable, "-m", "orinbenchd", "--config", str(self.config)],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -83,10 +90,12 @@ class Daemon:
 
 
 @contextmanager
-def running(folder: Path, **settings: Any) -> Iterator[Daemon]:
+def running(
+    folder: Path, *around: str, environment: Mapping[str, str] | None = None, **settings: Any
+) -> Iterator[Daemon]:
     """A started daemon, ended afterwards."""
     daemon = Daemon(folder, **settings)
-    daemon.start()
+    daemon.start(*around, **environment or {})
     try:
         yield daemon
     finally:
@@ -121,13 +130,13 @@ class Wire:
         self.artifacts.PutArtifact(messages())
         return digest
 
-    def plan(self, samples: int, *, runtime: str = "default", **options: Any) -> run_pb2.RunPlan:
-        """Push a null model and `samples` small inputs; return the plan. `options` go to the null engine."""
+    def plan(self, samples: int, *, runtime: str = "default", engine: str = "null", **options: Any) -> run_pb2.RunPlan:
+        """Push a null model and `samples` small inputs; return the plan. `options` go to the engine."""
         model = {
             "id": "null",
             "title": "Null",
             "license": "Apache-2.0",
-            "engine": "null",
+            "engine": engine,
             "adapter": "none",
             "runtime": runtime,
             "dtype": "none",

@@ -16,12 +16,14 @@ from typing import Any
 
 import structlog
 
+from orinbenchd.sandbox import probe
 from orinbenchd.sandbox.levels import LEVELS, Isolation, Level
 from orinbenchd.sandbox.mounts import Hidden, View
 from orinbenchd.sandbox.sandbox import Sandbox
 
 log = structlog.get_logger("sandbox")
 
+_PROBE = Path(probe.__file__).read_text(encoding="utf-8")
 _PROOF_S = 10.0
 _PROGRAMS: dict[Level, tuple[str, str]] = {"sandbox": ("bwrap", "bubblewrap"), "network": ("unshare", "util-linux")}
 # What forbids namespaces: a setting, the value that does, and what to say.
@@ -108,9 +110,8 @@ async def _ask(sandbox: Sandbox, view: View, task: dict[str, Any]) -> str:
     with ours:
         with theirs:
             task["fd"] = theirs.fileno()
-            source = Path(__file__).with_name("probe.py").read_text()
             process = await asyncio.create_subprocess_exec(
-                *sandbox.prefix(view), sys.executable, "-I", "-S", "-c", source, json.dumps(task),
+                *sandbox.prefix(view), sys.executable, "-I", "-S", "-c", _PROBE, json.dumps(task),
                 stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
                 pass_fds=(theirs.fileno(),), cwd=view.scratch, env={},
             )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -14,9 +15,11 @@ import structlog
 from orinbench.v1.board_pb2 import RuntimeState
 
 from orinbenchd.config import Runtime
+from orinbenchd.worker import survey
 from orinbenchd.worker.environment import worker_environment
 
 log = structlog.get_logger("runtimes")
+_SURVEY = Path(survey.__file__).read_text(encoding="utf-8")
 _SURVEY_S = 120.0
 
 
@@ -91,6 +94,9 @@ class Runtimes:
                 log.warning("a runtime does not work", runtime=name, reason=str(broken))
 
     async def _survey(self, name: str, python: Path) -> Surveyed:
+        if python == Path(sys.executable):
+            # It runs the daemon, so all that a worker needs is there.
+            return self._surveyed(python, survey.version(), survey.paths())
         where = f"runtime {name!r}: its interpreter {python}"
         advice = f"set python in [runtimes.{name}] of the daemon's configuration; scripts/make-runtime {name} makes one"
         try:
@@ -110,14 +116,16 @@ class Runtimes:
                 f"{where} (Python {version}) cannot run a worker: {problem}; install what it lacks (every runtime "
                 f"needs protobuf and pydantic), or {advice}"
             )
+        return self._surveyed(python, version, paths)
+
+    def _surveyed(self, python: Path, version: str, paths: Iterable[str]) -> Surveyed:
         return Surveyed(python, version, (python, *map(Path, paths), *self._packages))
 
     async def _run(self, python: Path) -> tuple[bytes, bytes]:
         """Run the survey; return its standard output and error. Raises OSError, asyncio.TimeoutError."""
-        source = Path(__file__).with_name("survey.py").read_text()
         with tempfile.TemporaryDirectory(prefix="worker-survey-", dir=self._data_dir) as home:
             process = await asyncio.create_subprocess_exec(
-                str(python), "-c", source,
+                str(python), "-c", _SURVEY,
                 stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
                 cwd=home, env=worker_environment(Path(home), self._packages[0], gpu=False),
             )  # fmt: skip

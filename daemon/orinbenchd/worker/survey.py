@@ -1,8 +1,8 @@
 """The program that looks at a runtime: run by its interpreter, it says what that is and whether a worker can start.
 
-Given to the interpreter as text, with our packages on PYTHONPATH. It prints one JSON object: `python`, the version;
-`problem`, why no worker can start, or nothing; `paths`, the folders from which it imports. An interpreter that is too
-old for us must be able to say so: nothing newer than Python 3.7 is in here.
+Given to the interpreter as text, with our packages on PYTHONPATH; of its own the daemon knows without. It prints one
+JSON object: `python`, the version; `problem`, why no worker can start, or nothing; `paths`, the folders from which it
+imports. An interpreter that is too old for us must be able to say so: nothing newer than Python 3.7 is in here.
 """
 
 from __future__ import annotations
@@ -20,9 +20,17 @@ _GROUPS = ("orinbench.engines", "orinbench.adapters")
 
 def main() -> None:
     """Print what there is to say."""
-    version = ".".join(map(str, sys.version_info[:3]))
-    paths = sorted({str(Path(path).absolute()) for path in _paths() if Path(path).exists()})
-    print(json.dumps({"python": version, "problem": _problem(), "paths": paths}))  # noqa: T201  the answer
+    print(json.dumps({"python": version(), "problem": _problem(), "paths": paths()}))  # noqa: T201  the answer
+
+
+def version() -> str:
+    """Return the version of this interpreter."""
+    return ".".join(map(str, sys.version_info[:3]))
+
+
+def paths() -> list[str]:
+    """Return the folders that this interpreter and its engines are read from."""
+    return sorted({str(Path(path).absolute()) for path in _paths() if Path(path).exists()})
 
 
 def _problem() -> str:
