@@ -32,6 +32,8 @@ class WorkerHost:
         self._around = around
         self._on_sample = on_sample
         self._worker: WorkerProcess | None = None
+        # Why the worker was killed, if it wrote too much.
+        self._overfull: pb.Failure | None = None
 
     @property
     def worker_pid(self) -> int | None:
@@ -87,10 +89,6 @@ class WorkerHost:
         limit = asyncio.create_task(self._limit(worker, own), name=f"run-{live.run_id}-folders")
         try:
             await session.run(worker_pb2.ToWorker(prepare=self._prepare(own)))
-        except Ended:
-            if limit.done():
-                raise Ended(limit.result()) from None
-            raise
         finally:
             limit.cancel()
 
@@ -112,21 +110,23 @@ class WorkerHost:
             isolation=around.sandbox.isolation.level,
         )
 
-    async def _limit(self, worker: WorkerProcess, own: Folders) -> pb.Failure:
-        """Kill a worker that writes more than it may; return what is then to be said."""
+    async def _limit(self, worker: WorkerProcess, own: Folders) -> None:
+        """Kill a worker that writes more than it may."""
         used = await own.overfull()
-        await worker.kill()
         text = (
             f"the worker wrote {used / _GIB:.3g} GiB to its scratch folder and its model's cache: "
             f"limits.worker_gib allows {own.max_bytes / _GIB:.3g}"
         )
-        return failure(pb.FAILURE_CLASS_MODEL, "SCRATCH_FULL", text)
+        self._overfull = failure(pb.FAILURE_CLASS_MODEL, "SCRATCH_FULL", text)
+        await worker.kill()
 
     async def _last_words(self, worker: WorkerProcess, found: pb.Failure) -> pb.Failure:
         """End a worker that failed; add to the failure how it ended and what it said last."""
         code = await self._stop(worker)
         tail = await worker.stderr_tail()
-        if found.reason == "WORKER_EXITED" and tail.startswith("bwrap: "):
+        if self._overfull is not None:
+            found = self._overfull
+        elif found.reason == "WORKER_EXITED" and tail.startswith("bwrap: "):
             text = f"no sandbox could be made for the worker: {tail.strip()}"
             found = failure(pb.FAILURE_CLASS_INFRASTRUCTURE, "SANDBOX_FAILED", text)
         if code < 0:
