@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -79,17 +80,23 @@ def _hidden_folders(hidden: Hidden) -> set[Path]:
 
 
 def _shown(path: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield what makes a path visible: every symbolic link on the way to the end of it, and that end."""
+    """Yield what makes a path visible: every symbolic link on the way, and where it leads in the end."""
     path = Path(os.path.normpath(path))
-    yield path.resolve(), _bind("--ro-bind", path.resolve())
     for _ in range(40):  # what the kernel follows, too
-        try:
-            target = path.readlink()
-        except OSError:  # no link, or not even ours to look at
+        found = _first_link(path)
+        if found is None:
             break
-        yield path, ["--symlink", str(target), str(path)]
-        path = Path(os.path.normpath(path.parent.resolve() / target))
+        link, target = found
+        yield link, ["--symlink", str(target), str(link)]
+        path = Path(os.path.normpath(link.parent / target / path.relative_to(link)))
     yield path, _bind("--ro-bind", path)
+
+
+def _first_link(path: Path) -> tuple[Path, Path] | None:
+    for part in (*reversed(path.parents), path):
+        with suppress(OSError):  # no link, or not even ours to look at
+            return part, part.readlink()
+    return None
 
 
 def _needed(mounts: dict[Path, _Mount]) -> dict[Path, _Mount]:

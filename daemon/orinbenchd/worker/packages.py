@@ -43,5 +43,6 @@ def _write_entry_points(folder: Path) -> None:
         return  # from a bare checkout: there are no entry points to hand on
     information = folder / f"orinbench-{ours.version}.dist-info"
     information.mkdir()
-    for name in ("METADATA", "entry_points.txt"):
-        (information / name).write_text(ours.read_text(name) or "", encoding="utf-8")
+    head = f"Metadata-Version: 2.1\nName: orinbench\nVersion: {ours.version}\n"
+    (information / "METADATA").write_text(head, encoding="utf-8")
+    (information / "entry_points.txt").write_text(ours.read_text("entry_points.txt") or "", encoding="utf-8")
