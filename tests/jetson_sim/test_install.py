@@ -162,6 +162,26 @@ def test_systemd_finds_no_fault_in_the_units(units: Path) -> None:
     assert (ended.returncode, ended.stdout + ended.stderr) == (0, "")
 
 
+@pytest.mark.root
+@pytest.mark.tool("bwrap")
+@pytest.mark.parametrize(
+    ("covered", "works"),
+    [((), True), (("/sys/fs/cgroup",), True), (("/proc/sys/kernel/hostname",), False), (("/proc/sys",), False)],
+    ids=["nothing", "ProtectControlGroups", "ProtectHostname", "ProtectKernelTunables"],
+)
+def test_the_daemons_unit_covers_nothing_that_a_sandbox_needs(covered: tuple[str, ...], works: bool) -> None:
+    """What systemd would mount over /proc keeps an ordinary user's bubblewrap from its own; the unit asks for none."""
+    mounts = "".join(f"mount -o bind,ro {path} {path} && " for path in covered)
+    user = "setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs"
+    sandbox = "bwrap --unshare-user --unshare-pid --unshare-net --ro-bind / / --dev /dev --proc /proc true"
+    ended = subprocess.run(["unshare", "--mount", "sh", "-c", f"{mounts}exec {user} {sandbox}"], timeout=60)
+
+    assert (ended.returncode == 0) == works
+    directives = (REPOSITORY / "systemd/orinbenchd.service").read_text().splitlines()
+    for name in ("ProtectHostname", "ProtectKernelTunables", "ProtectKernelLogs", "ProcSubset", "PrivateDevices"):
+        assert not [line for line in directives if line.startswith(f"{name}=")]
+
+
 @pytest.mark.tool("systemd-analyze")
 @pytest.mark.parametrize("name", ["orinbenchd.service", "orinbench-power.service"])
 def test_the_services_stay_as_closed_as_the_documentation_says(units: Path, name: str) -> None:

@@ -9,7 +9,7 @@ from orinbenchd.sandbox.mounts import Hidden, View, mount_arguments
 
 # Own users too, for root as for anybody: its capabilities are then worth nothing outside.
 _BWRAP = (
-    "--unshare-user", "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+    "--unshare-user", "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
     "--cap-drop", "ALL", "--die-with-parent",
 )  # fmt: skip
 _UNSHARE = ("--user", "--map-current-user", "--net")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -94,8 +95,8 @@ class Runtimes:
                 log.warning("a runtime does not work", runtime=name, reason=str(broken))
 
     async def _survey(self, name: str, python: Path) -> Surveyed:
-        if python == Path(sys.executable):
-            # It runs the daemon, so all that a worker needs is there.
+        if python == Path(sys.executable) and "PYTHONPATH" not in os.environ:
+            # It runs the daemon, so all that a worker needs is there; unless it comes from what no worker inherits.
             return self._surveyed(python, survey.version(), survey.paths())
         where = f"runtime {name!r}: its interpreter {python}"
         advice = f"set python in [runtimes.{name}] of the daemon's configuration; scripts/make-runtime {name} makes one"
