@@ -36,6 +36,9 @@ FILES = {
 }  # fmt: skip
 OWN = {"its scratch", "its cache", "a temporary file", "reading a model"}
 
+SECRET = {"HF_TOKEN": "t", "ORINBENCH_TOKEN": "t", "HTTPS_PROXY": "http://127.0.0.1:9", "AWS_SECRET_ACCESS_KEY": "t"}
+OFFLINE = {"HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "CUDA_VISIBLE_DEVICES"}
+
 
 @pytest.fixture(scope="module")
 def prying(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -140,31 +143,26 @@ def test_a_worker_reaches_what_its_isolation_leaves_it(
     around: tuple[str, ...],
     expected: set[str],
 ) -> None:
-    """Without isolation every attempt works; then the network is out of reach; in the sandbox all but its own."""
+    """Without isolation every attempt works; then the network is out of reach; in the sandbox all but its own.
+
+    Tokens and proxies of the daemon are not inherited at any level, and a worker is told that it is offline.
+    """
     mark = f"orinbench-test-{secrets.token_hex(8)}"
-    started = running(folder, *around, environment={"HOME": str(home)}, **settings(prying, level))
+    environment = {**SECRET, "HOME": str(home)}
+    started = running(folder, *around, environment=environment, **settings(prying, level))
     with started as daemon, connect(daemon) as wire:
         assert isolation(wire)[0] == level
         tried = {**listeners, **attempts(daemon, home, prying, mark)}
-        worked = answer(run(wire, attempts=tried))["worked"]
+        said = answer(run(wire, attempts=tried))
     left = [path for path in (Path("/tmp", mark), prying.parent / mark) if path.exists()]
     for path in left:
         path.unlink()
 
-    assert set(worked) == expected
+    assert set(said["worked"]) == expected
+    assert not set(said["variables"]) & set(SECRET)
+    assert set(said["variables"]) >= OFFLINE
     assert bool(left) == (level != "sandbox")
     assert not list((folder / "data").glob("worker-*"))
-
-
-@pytest.mark.parametrize("level", ["none", "sandbox"])
-def test_nothing_of_the_daemons_environment_reaches_a_worker(folder: Path, prying: Path, level: str) -> None:
-    """Tokens and proxies of the daemon are not inherited at any level; a worker is told that it is offline."""
-    secret = {"HF_TOKEN": "t", "ORINBENCH_TOKEN": "t", "HTTPS_PROXY": "http://127.0.0.1:9", "AWS_SECRET": "t"}
-    with running(folder, environment=secret, **settings(prying, level)) as daemon, connect(daemon) as wire:
-        variables = set(answer(run(wire, attempts={}))["variables"])
-
-    assert not variables & set(secret)
-    assert {"HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "CUDA_VISIBLE_DEVICES"} <= variables
 
 
 @pytest.mark.tool("bwrap")

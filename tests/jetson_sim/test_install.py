@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from orinbenchd.sandbox import Hidden, Isolation, Sandbox, View
 
 from tests.jetson_sim.builder import build
 
@@ -178,6 +179,9 @@ def test_the_daemons_unit_covers_nothing_that_a_sandbox_needs(covered: tuple[str
 
     assert (ended.returncode == 0) == works
     directives = (REPOSITORY / "systemd/orinbenchd.service").read_text().splitlines()
+    (permitted,) = (line.split("=")[1].split() for line in directives if line.startswith("RestrictNamespaces="))
+    made = Sandbox(Isolation("sandbox"), Hidden(())).prefix(View(scratch=Path("/"), readable=()))
+    assert {option[10:] for option in made if option.startswith("--unshare-")} | {"mnt"} <= set(permitted)
     for name in ("ProtectHostname", "ProtectKernelTunables", "ProtectKernelLogs", "ProcSubset", "PrivateDevices"):
         assert not [line for line in directives if line.startswith(f"{name}=")]
 
