@@ -9,7 +9,7 @@ import structlog
 from orinbench.internal.v1 import worker_pb2
 from orinbench.v1 import record_pb2 as pb
 
-from orinbenchd.runs.failures import Ended, failure
+from orinbenchd.runs.failures import Ended, failure, with_last_words
 from orinbenchd.runs.live import LiveRun
 from orinbenchd.runs.plan import read_manifest
 from orinbenchd.runs.session import WINDOW, Session
@@ -129,12 +129,11 @@ class WorkerHost:
         elif found.reason == "WORKER_EXITED" and tail.startswith("bwrap: "):
             text = f"no sandbox could be made for the worker: {tail.strip()}"
             found = failure(pb.FAILURE_CLASS_INFRASTRUCTURE, "SANDBOX_FAILED", text)
+        found = with_last_words(found, tail)
         if code < 0:
-            found.ClearField("exit_code")
             found.signal = -code
         else:
             found.exit_code = code
-        found.stderr_tail = tail
         return found
 
     async def _stop(self, worker: WorkerProcess) -> int:
