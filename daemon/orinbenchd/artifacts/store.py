@@ -100,11 +100,13 @@ class ArtifactStore:
             raise invalid_field("size_bytes", f"{size} is negative")
         self.check_room(size - self.received(digest), size)
         lock = self._locks.setdefault(digest, asyncio.Lock())
-        async with lock:
-            if not self.has(digest):
-                await self._receive(digest, size, offset, chunks)
-        if not lock.locked():
-            self._locks.pop(digest, None)
+        try:
+            async with lock:
+                if not self.has(digest):
+                    await self._receive(digest, size, offset, chunks)
+        finally:
+            if not lock.locked():
+                self._locks.pop(digest, None)
         return self.state(digest)
 
     async def keep(self, data: bytes) -> StoredArtifact:

@@ -17,6 +17,7 @@ from orinbench.v1.telemetry_pb2 import Telemetry
 from orinbench_profiles import HardwareProfile, Loaded, execution_contract_digest
 
 from orinbenchd.artifacts.store import free_bytes
+from orinbenchd.doors.roles import LOCAL
 from orinbenchd.errors import AlreadyExists, FailedPrecondition, NotFound, ResourceExhausted, Unavailable, disk_low
 from orinbenchd.journal.reader import Reader
 from orinbenchd.journal.writer import Writer
@@ -101,7 +102,7 @@ class RunManager:
         earlier = await self.reader.request(request.request_id)
         if earlier is not None:
             return await self._repeated(request.request_id, plan, *earlier)
-        self._check_open(request.plan)
+        self._check_open(request.plan, submitter)
         around = self._around
         checked = await asyncio.to_thread(
             check_plan, request.plan, around.store, list(around.config.runtimes), around.config.limits.samples
@@ -122,7 +123,7 @@ class RunManager:
         made = await self._writer.submit(lambda connection: _insert(connection, number, request.request_id, plan, run))
         if made is not None:
             return await self._repeated(request.request_id, plan, *made)
-        live = LiveRun(self._writer, number, run)
+        live = LiveRun(self._writer, number, run, self._around.key.sign)
         self._live[live.run_id] = live
         await live.enqueue()
         log.info("queued", run=live.run_id, model=run.plan.model_id, samples=checked.samples, submitter=submitter)
@@ -265,7 +266,7 @@ class RunManager:
 
     async def _adopt(self, number: int, run: run_pb2.Run) -> LiveRun:
         """Load an unfinished or resumed run from the journal, with its sums."""
-        live = LiveRun(self._writer, number, run)
+        live = LiveRun(self._writer, number, run, self._around.key.sign)
         recorder = Recorder(live, self._around.hub, self._profile.declaration)
 
         def replay(body: pb.RecordBody) -> None:
@@ -320,7 +321,7 @@ class RunManager:
             hint = "power the board off and on; look at the daemon's log"
             raise Unavailable("BOARD_WEDGED", f"the board is wedged: {self.wedged}; {hint}", hint=hint)
 
-    def _check_open(self, plan: run_pb2.RunPlan) -> None:
+    def _check_open(self, plan: run_pb2.RunPlan, submitter: str) -> None:
         self._check_taking()
         profile = self._profile.declaration
         if plan.hardware_profile not in ("", profile.id):
@@ -330,12 +331,21 @@ class RunManager:
                 wanted=plan.hardware_profile,
                 board=profile.id,
             )
-        limit = self._around.config.limits.queue_length
-        if len(self._live) >= limit:
-            raise ResourceExhausted("QUEUE_FULL", f"{limit} runs are waiting already: try again later", limit=limit)
+        self._check_queue(submitter)
         free, floor = free_bytes(self._around.config.data_dir), int(profile.free_disk_gib * _GIB)
         if free < floor:
             raise disk_low(free, floor)
+
+    def _check_queue(self, submitter: str) -> None:
+        limits = self._around.config.limits
+        own = sum(live.run.submitter == submitter for live in self._live.values())
+        for count, limit, whose in (
+            (len(self._live), limits.queue_length, ""),
+            (0 if submitter == LOCAL.name else own, limits.queue_per_submitter, f" of {submitter}"),
+        ):
+            if count >= limit:
+                text = f"{limit} runs{whose} are waiting already: try again later"
+                raise ResourceExhausted("QUEUE_FULL", text, limit=limit)
 
     def _limit_time(self, live: LiveRun) -> asyncio.TimerHandle | None:
         options = live.run.plan.options
