@@ -69,6 +69,12 @@ class Board:
         shutil.move(kept, scores)
 
 
+def ranked(made: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a leaderboard."""
+    rows: list[dict[str, Any]] = made["boards"]["accuracy"]["rows"]
+    return rows
+
+
 @pytest.fixture(scope="module")
 def measured(shared: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run of the demo, fetched, scored, and its board trusted."""
@@ -92,15 +98,17 @@ def board(measured: Path, tmp_path: Path) -> Board:
 
 def test_a_run_of_a_trusted_board_is_marked_and_ranked(board: Board) -> None:
     """Trusted by name with the list, unknown by its key without; an official board ranks the trusted alone."""
-    (row,) = board.make("--trusted-only")["boards"]["accuracy"]["rows"]
-    assert (row["signature"], row["signed_by"]) == ("trusted", "lab")
+    made = board.make("--trusted-only")
+    (row,) = made["signatures"]
+    assert (row["signature"], row["signed_by"], len(ranked(made))) == ("trusted", "lab", 1)
     assert "trusted (lab)" in (board.folder / "boards" / "leaderboard.md").read_text()
 
     assert main(["trust", "remove", "lab", "--trust", str(board.trust)]) == 0
-    (row,) = board.make()["boards"]["accuracy"]["rows"]
-    assert (row["signature"], row["signed_by"][:7]) == ("unknown", "sha256:")
+    made = board.make()
+    (row,) = made["signatures"]
+    assert (row["signature"], row["signed_by"][:7], len(ranked(made))) == ("unknown", "sha256:", 1)
     official = board.make("--trusted-only")
-    assert official["boards"]["accuracy"]["rows"] == []
+    assert ranked(official) == []
     (entry,) = official["unranked"]
     assert (entry["signature"], "not signed by a trusted board" in entry["cause"]) == ("unknown", True)
 
@@ -178,7 +186,7 @@ def test_whatever_is_changed_is_shown_as_invalid(named: str, board: Board, capsy
 
     made = board.make()
     (entry,) = made["unranked"]
-    assert made["boards"]["accuracy"]["rows"] == []
+    assert ranked(made) == []
     assert entry["signature"] == "invalid"
     assert entry["cause"].startswith("signature invalid: ")
     assert named in entry["cause"]
@@ -193,9 +201,9 @@ def test_a_key_of_ones_own_is_never_trusted(board: Board) -> None:
         BoardKey(SigningKey.generate()).sign(run)
 
     board.forge(forge)
-    (row,) = board.make()["boards"]["accuracy"]["rows"]
+    (row,) = board.make()["signatures"]
     assert row["signature"] == "unknown"
-    assert board.make("--trusted-only")["boards"]["accuracy"]["rows"] == []
+    assert ranked(board.make("--trusted-only")) == []
 
 
 def test_a_signature_taken_away_is_no_trusted_one(board: Board) -> None:
@@ -205,7 +213,7 @@ def test_a_signature_taken_away_is_no_trusted_one(board: Board) -> None:
         run.signed_verdict = run.signature = b""
 
     board.forge(strip)
-    (row,) = board.make()["boards"]["accuracy"]["rows"]
+    (row,) = board.make()["signatures"]
     assert (row["signature"], row["signed_by"]) == ("unknown", None)
 
 
