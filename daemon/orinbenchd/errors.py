@@ -10,6 +10,7 @@ DaemonError                     reason and metadata travel in google.rpc.ErrorIn
 ├── Unauthenticated             UNAUTHENTICATED
 ├── PermissionDenied            PERMISSION_DENIED
 ├── Unavailable                 UNAVAILABLE
+├── DataLoss                    DATA_LOSS
 └── Unsupported                 UNIMPLEMENTED
 StartError                      never reaches a client: the daemon cannot start
 """
@@ -86,6 +87,12 @@ class Unavailable(DaemonError):
     """Not at the moment: the daemon goes down, or an operator must act."""
 
     code = grpc.StatusCode.UNAVAILABLE
+
+
+class DataLoss(DaemonError):
+    """What was asked for was here once and cannot be read any more."""
+
+    code = grpc.StatusCode.DATA_LOSS
 
 
 class Unsupported(DaemonError):

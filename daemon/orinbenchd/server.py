@@ -24,6 +24,8 @@ from orinbench_profiles import DeclarationError, load_hardware
 from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.board.board import Board
 from orinbenchd.config import Config
+from orinbenchd.failpoints import failpoint, refuse_unknown
+from orinbenchd.journal import salvage
 from orinbenchd.journal.reader import Reader
 from orinbenchd.journal.writer import Writer
 from orinbenchd.notify import notify, watchdog
@@ -36,6 +38,7 @@ from orinbenchd.services.runs import RunService
 from orinbenchd.start_error import StartError
 from orinbenchd.telemetry.setup import make_hub
 from orinbenchd.version import version
+from orinbenchd.worker import leftover
 
 log = structlog.get_logger("daemon")
 _GIB = 1 << 30
@@ -52,6 +55,11 @@ _OPTIONS = [
     ("grpc.max_receive_message_length", 8 << 20),
     ("grpc.max_send_message_length", 8 << 20),
 ]
+_OPENED = failpoint("start.opened")
+_BOUND = failpoint("start.bound")
+_DRAINING = failpoint("stop.draining")
+_STREAMS_OVER = failpoint("stop.streams")
+_WORKER_OVER = failpoint("stop.worker")
 # What the health service says about: the process, and whether runs are taken.
 _HEALTH = ("", "orinbench.v1.RunService")
 
@@ -80,13 +88,18 @@ class Daemon:
 
     async def _start(self) -> None:
         config = self._config
+        refuse_unknown()
         try:
             profile = load_hardware(config.profile)
         except DeclarationError as error:
             raise StartError(f"profile: {error}") from None
-        journal = config.data_dir / "journal.sqlite"
-        self._writer = Writer(journal, self._on_disk_full, self._on_fatal)
-        self._reader = Reader(journal)
+        wedged = await leftover.end(config.data_dir)
+        for scratch in config.data_dir.glob("worker-*"):
+            shutil.rmtree(scratch, ignore_errors=True)
+        await asyncio.to_thread(salvage.check, config.journal)
+        self._writer = Writer(config.journal, self._on_disk_full, self._on_fatal)
+        self._reader = Reader(config.journal)
+        _OPENED()
         store = ArtifactStore(config.data_dir, int(config.limits.artifact_gib * _GIB), _RESERVE)
         self._hub = make_hub(
             config.root,
@@ -100,6 +113,8 @@ class Daemon:
         around = Surroundings(config, profile.declaration, board, self._hub, store, self._on_wedged)
         self._manager = RunManager(self._writer, self._reader, around, profile)
         await self._manager.recover()
+        if wedged:
+            self._on_wedged(wedged)
         await self._hub.start()
         runs = RunService(self._manager, config.limits.watchers)
         boards = BoardService(config, profile, board, self._hub, self._manager, lambda: runs.watchers)
@@ -118,10 +133,11 @@ class Daemon:
             self._bind(f"unix:{config.socket}", str(config.socket))
         port = self._bind(config.tcp, config.tcp) if config.tcp is not None else None
         await self._server.start()
+        _BOUND()
         if config.socket is not None:
             _guard_socket(config.socket, config.socket_group)
         self._manager.start()
-        for name in _HEALTH:
+        for name in _HEALTH[:1] if self._manager.wedged else _HEALTH:
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -144,10 +160,14 @@ class Daemon:
         notify("STOPPING=1")
         log.info("stopping")
         await self._health.enter_graceful_shutdown()
+        _DRAINING()
         self._manager.drain()
-        await self._hub.close()
+        self._hub.end_streams()
         await self._server.stop(_STOP_S)
+        _STREAMS_OVER()
         await self._manager.halt()
+        _WORKER_OVER()
+        await self._hub.close()
         await self._writer.close()
         await self._reader.close()
         if self._config.socket is not None:
@@ -193,8 +213,6 @@ def _locked(data_dir: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise StartError(f"data_dir {data_dir}: another daemon uses it") from None
-        for scratch in data_dir.glob("worker-*"):
-            shutil.rmtree(scratch, ignore_errors=True)
         yield
 
 

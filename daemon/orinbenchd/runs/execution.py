@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import structlog
 from orinbench.internal.v1 import worker_pb2
@@ -19,6 +20,8 @@ from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.board.board import Board, BoardRefusedError
 from orinbenchd.board.violations import violation
 from orinbenchd.config import Config
+from orinbenchd.errors import NotFound
+from orinbenchd.failpoints import failpoint
 from orinbenchd.runs import machine
 from orinbenchd.runs.failures import Ended, failure
 from orinbenchd.runs.live import LiveRun
@@ -26,10 +29,22 @@ from orinbenchd.runs.plan import read_manifest
 from orinbenchd.runs.recorder import Recorder
 from orinbenchd.runs.session import WINDOW, Session
 from orinbenchd.telemetry.hub import TelemetryHub
+from orinbenchd.worker import leftover
 from orinbenchd.worker.deadlines import DeadlineKeeper
 from orinbenchd.worker.process import Wedged, WorkerProcess
 
+T = TypeVar("T")
 log = structlog.get_logger("run")
+_BEGUN = failpoint("run.begun")
+_ACQUIRED = failpoint("run.preflight.passed")
+_SPAWNING = failpoint("worker.spawn")
+_SPAWNED = failpoint("worker.spawned")
+_STOPPED = failpoint("worker.stopped")
+_FINISHING = failpoint("run.finishing")
+_SETTLED = failpoint("run.settled")
+_CONCLUDED = failpoint("run.concluded")
+# The worker's own word that the GPU does not answer any more: no later run could be trusted on it.
+_GPU_LOST = "GPU_LOST"
 
 _METHODS = {
     pb.MEMORY_METHOD_TORCH_RESERVED: "torch-reserved",
@@ -60,6 +75,7 @@ class Execution:
         self._around = around
         self._recorder = recorder
         self._task: asyncio.Task[None] | None = None
+        self._session: Session | None = None
         self._halted = False
         self.ended = asyncio.Event()
 
@@ -68,16 +84,21 @@ class Execution:
         live = self._live
         live.begin_segment(self._segment())
         live.apply(machine.BoardFree())
+        _BEGUN()
         self._task = asyncio.create_task(self._attempt(), name=f"run-{live.run_id}-attempt")
         failed: pb.Failure | None = None
+        done = False
         try:
             await self._task
+            done = True
         except asyncio.CancelledError:
             if not self._halted and live.run.state != pb.RUN_STATE_CANCELLING:
                 self._task.cancel()
                 raise
         except (Ended, BoardRefusedError) as ended:
             failed = ended.failure
+            if failed.failure_class == pb.FAILURE_CLASS_BOARD and failed.reason == _GPU_LOST:
+                self._around.on_wedged(failed.message)
         except Wedged as wedged:
             self._around.on_wedged(str(wedged))
             failed = failure(pb.FAILURE_CLASS_BOARD, "BOARD_WEDGED", str(wedged))
@@ -87,18 +108,26 @@ class Execution:
             failed = failure(pb.FAILURE_CLASS_INFRASTRUCTURE, "DAEMON_ERROR", text)
         finally:
             self.ended.set()
-        if not self._halted:
+        if done or not self._halted:
             self._conclude(failed)
+            _CONCLUDED()
 
     def cancel(self) -> None:
         """End the worker; the run is CANCELLING already."""
         if self._task is not None:
             self._task.cancel()
 
-    def halt(self) -> None:
-        """End the worker because the daemon stops; the run goes on in the next daemon."""
+    async def halt(self) -> None:
+        """End the worker because the daemon stops, after the sample in work; the run goes on in the next daemon."""
         self._halted = True
+        state = self._live.run.state
+        if state == pb.RUN_STATE_RUNNING and self._session is not None:
+            self._session.stop()
+        if state in (pb.RUN_STATE_RUNNING, pb.RUN_STATE_FINISHING):
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.ended.wait(), self._around.config.deadlines.drain_s)
         self.cancel()
+        await self.ended.wait()
 
     def _conclude(self, failed: pb.Failure | None) -> None:
         live = self._live
@@ -117,17 +146,25 @@ class Execution:
 
     async def _attempt(self) -> None:
         around, live = self._around, self._live
-        model = parse_model(around.store.read(live.run.plan.model_digest))
+        try:
+            model = parse_model(around.store.read(live.run.plan.model_digest))
+        except NotFound as error:
+            raise Ended(failure(pb.FAILURE_CLASS_INPUT, error.reason, str(error))) from None
         try:
             checks = await around.board.acquire()
+            _ACQUIRED()
             self._note_start(model, around.board.start_violations(checks))
             async with self._recording():
-                await self._with_worker(model)
+                # An earlier daemon may have died when all that was left to do was the verdict.
+                if live.run.accepted_samples < live.run.planned_samples:
+                    await self._with_worker(model)
                 live.apply(machine.AllAccepted())
+                _FINISHING()
                 await self._recorder.settle()
         finally:
-            await around.board.release()
+            await _uninterrupted(around.board.release())
         self._note_end()
+        _SETTLED()
 
     @contextlib.asynccontextmanager
     async def _recording(self) -> AsyncIterator[None]:
@@ -151,20 +188,24 @@ class Execution:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
         try:
+            leftover.note(around.config.data_dir, worker.pid)
+            _SPAWNED()
             await self._talk(worker, scratch)
         except Ended as ended:
-            ended.failure.exit_code = await self._stop(worker)
-            if ended.failure.exit_code < 0:
-                ended.failure.signal = -ended.failure.exit_code
-                ended.failure.ClearField("exit_code")
+            code = await _uninterrupted(worker.stop(around.config.deadlines.stop_s))
+            if code < 0:
+                ended.failure.signal = -code
+            else:
+                ended.failure.exit_code = code
             ended.failure.stderr_tail = await worker.stderr_tail()
             raise
         finally:
-            await self._stop(worker)
-            self.worker_pid = None
+            self._session = None
+            await _uninterrupted(self._stop(worker))
             shutil.rmtree(scratch, ignore_errors=True)
 
     async def _start(self, python: Path, scratch: Path) -> WorkerProcess:
+        _SPAWNING()
         try:
             worker = await WorkerProcess.start(python, scratch)
         except OSError as error:
@@ -181,7 +222,7 @@ class Execution:
         for _ in range(live.run.accepted_samples):
             next(manifest)
         keeper = DeadlineKeeper(around.config.deadlines)
-        session = Session(live, worker, manifest, keeper, self._recorder.sample)
+        self._session = session = Session(live, worker, manifest, keeper, self._recorder.sample)
         prepare = worker_pb2.Prepare(
             artifacts_path=str(around.store.folder),
             model_digest=plan.model_digest,
@@ -197,8 +238,11 @@ class Execution:
         )
         await session.run(worker_pb2.ToWorker(prepare=prepare))
 
-    async def _stop(self, worker: WorkerProcess) -> int:
-        return await worker.stop(self._around.config.deadlines.stop_s)
+    async def _stop(self, worker: WorkerProcess) -> None:
+        await worker.stop(self._around.config.deadlines.stop_s)
+        self.worker_pid = None
+        leftover.forget(self._around.config.data_dir)
+        _STOPPED()
 
     async def _watch_board(self) -> None:
         async for found in self._around.board.watch(self._around.hub.latest):
@@ -241,3 +285,20 @@ class Execution:
         limit = run.plan.options.limit
         if run.plan.options.HasField("limit"):
             live.violate(violation("INCOMPLETE", f"the submitter asked for the first {limit} samples only"))
+
+
+async def _uninterrupted(work: Coroutine[Any, Any, T]) -> T:
+    """Finish `work` although we are cancelled meanwhile, then be cancelled: what was begun is put away whole."""
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            cancelled = True
+        except BaseException:  # noqa: BLE001  # raised below, by result()
+            break
+    if cancelled:
+        task.exception()
+        raise asyncio.CancelledError
+    return task.result()

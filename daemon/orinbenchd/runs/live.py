@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from collections.abc import Callable
+from typing import TypeVar
 
 from orinbench.v1 import record_pb2 as pb
 from orinbench.v1 import run_pb2
@@ -10,6 +13,8 @@ from orinbench.v1 import run_pb2
 from orinbenchd.journal.writer import Writer
 from orinbenchd.runs import machine, records
 from orinbenchd.runs.log import RunLog
+
+T = TypeVar("T")
 
 
 class LiveRun:
@@ -20,11 +25,10 @@ class LiveRun:
         self.run = run
         self.log = RunLog(writer, number)
         self.phase = ""
-        # Head of the queue after an interruption.
-        self.resumed = False
-        # Clients that follow it now, and how often one began to.
+        # Clients that follow it now.
         self.watchers = 0
-        self.watched_times = 0
+        # Runs down while nobody does, if the submitter wants that.
+        self.unwatched: asyncio.TimerHandle | None = None
         self._failure = run.failure if run.HasField("failure") else None
 
     @property
@@ -42,10 +46,29 @@ class LiveRun:
         """Whether nothing more will come."""
         return self.run.state in machine.TERMINAL
 
-    async def enqueue(self) -> None:
-        """Journal the first record of a new run: it is queued."""
+    def enqueue(self, insert: Callable[[sqlite3.Connection], T | None]) -> asyncio.Future[T | None]:
+        """Journal a new run and its first record together; `insert` adds it, or returns why it does not."""
         self._enter(machine.Enter(pb.RUN_STATE_QUEUED, "submitted"))
-        await self.save()
+        self.run.last_seq = self.log.last_seq
+        return self.log.flush(begin=insert)
+
+    def replay(self, body: pb.RecordBody) -> None:
+        """Take in a record of an earlier daemon: what came after the last state change is in the records alone."""
+        kind = body.WhichOneof("body")
+        if kind == "sample":
+            self.run.accepted_samples = body.sample.index + 1
+            self.keep_peaks(body.sample.memory)
+        elif kind == "violation" and body.violation.violation not in self.run.violations:
+            self.run.violations.append(body.violation.violation)
+
+    def keep_peaks(self, memory: pb.MemoryReading) -> None:
+        """Raise the run's peaks, which go over all its segments."""
+        kept = self.run.memory
+        if memory.method:
+            kept.method = memory.method
+        for field in ("peak_reserved_bytes", "peak_allocated_bytes", "peak_rss_bytes", "peak_nvmap_bytes"):
+            if memory.HasField(field):
+                setattr(kept, field, max(getattr(memory, field), getattr(kept, field)))
 
     def begin_segment(self, segment: pb.Segment) -> None:
         """Add the segment that the next BoardFree begins."""
@@ -59,6 +82,10 @@ class LiveRun:
     def apply(self, event: object) -> list[machine.Instruction]:
         """Change state and journal it, all records of one event in one transaction. Raises machine.Impossible."""
         status, instructions = machine.handle(self.status, event)
+        if isinstance(event, machine.ResumeAsked):
+            # The verdict it had is not its last one.
+            for field in ("end_time", "record_count", "record_digest", "signed_verdict", "signature", "telemetry"):
+                self.run.ClearField(field)
         if status.segments > len(self.run.segments):
             self.run.segments.append(self._next_segment)
         self._failure = status.failure

@@ -13,7 +13,7 @@ from orinbenchd.runs.live import LiveRun
 def in_order(runs: Iterable[LiveRun]) -> list[LiveRun]:
     """Return the queued runs: interrupted ones first, then by priority, then by submission."""
     queued = [live for live in runs if live.run.state == pb.RUN_STATE_QUEUED]
-    return sorted(queued, key=lambda live: (not live.resumed, -live.run.plan.options.priority, live.number))
+    return sorted(queued, key=lambda live: (not live.run.segments, -live.run.plan.options.priority, live.number))
 
 
 class Pace:

@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 from orinbench.internal.v1 import worker_pb2
 from orinbench.v1 import record_pb2 as pb
 
+from orinbenchd.failpoints import failpoint
 from orinbenchd.runs import machine
 from orinbenchd.runs.failures import Ended, failure, of_exit, oom_kills
 from orinbenchd.runs.live import LiveRun
@@ -20,6 +21,12 @@ from orinbenchd.worker.process import WorkerProcess
 PROTOCOL = 1
 WINDOW = 64
 MAX_BODY = 1 << 20
+_HELLO = failpoint("worker.hello")
+_READY = failpoint("worker.ready")
+_RESULT = failpoint("worker.result")
+_DONE = failpoint("worker.done")
+_DURABLE = failpoint("worker.ack.before")
+_ACKNOWLEDGED = failpoint("worker.ack.after")
 
 
 class Session:
@@ -66,6 +73,10 @@ class Session:
                 )
             )
 
+    def stop(self) -> None:
+        """Ask the worker to end after the sample in work; `run` then raises Ended, unless it was the last one."""
+        self._worker.channel.send(worker_pb2.ToWorker(stop=worker_pb2.Stop()))
+
     async def _step(self) -> bool:
         """Take one message; False when the worker is done."""
         self._expires = self._loop.time() + self._deadlines.seconds()
@@ -89,6 +100,7 @@ class Session:
         elif kind == "hello":
             if message.hello.protocol != PROTOCOL:
                 raise Ended(self._other_version(message.hello))
+            _HELLO()
         elif kind == "ready":
             self._ready(message.ready)
         elif kind == "log":
@@ -96,7 +108,8 @@ class Session:
         elif kind == "failure":
             raise Ended(message.failure)
         elif kind == "done":
-            self._keep_peaks(message.done.memory)
+            self._live.keep_peaks(message.done.memory)
+            _DONE()
             return False
         else:
             raise Nonsense("a message without content")
@@ -112,13 +125,15 @@ class Session:
         board = dict(run.environment.board)
         run.environment.CopyFrom(ready.environment)
         run.environment.board.update(board)
-        self._keep_peaks(ready.memory)
+        self._live.keep_peaks(ready.memory)
         self._live.apply(machine.WorkerReady())
+        _READY()
 
     def _result(self, result: worker_pb2.Result) -> None:
         if self._live.run.state not in (pb.RUN_STATE_RUNNING, pb.RUN_STATE_PAUSED):
             raise Nonsense("a result before it was ready")
         sample = self._check(result)
+        _RESULT()
         future = self._live.log.append(pb.RECORD_KIND_SAMPLE, result.body, result.index)
         future.add_done_callback(lambda done: self._durable(done, sample))
         self._deadlines.sample(sample.window_ns / 1e9)
@@ -147,7 +162,7 @@ class Session:
         if done.cancelled() or done.exception() is not None:
             return
         self._live.run.accepted_samples = sample.index + 1
-        self._keep_peaks(sample.memory)
+        self._live.keep_peaks(sample.memory)
         self._on_sample(sample)
         # One acknowledgement for all that one commit made durable.
         if not self._ack_due:
@@ -156,16 +171,10 @@ class Session:
 
     def _acknowledge(self) -> None:
         self._ack_due = False
+        _DURABLE()
         ack = worker_pb2.Ack(index=self._live.run.accepted_samples - 1)
         self._worker.channel.send(worker_pb2.ToWorker(ack=ack))
-
-    def _keep_peaks(self, memory: pb.MemoryReading) -> None:
-        run = self._live.run
-        if memory.method:
-            run.memory.method = memory.method
-        for field in ("peak_reserved_bytes", "peak_allocated_bytes", "peak_rss_bytes", "peak_nvmap_bytes"):
-            if memory.HasField(field):
-                setattr(run.memory, field, max(getattr(memory, field), getattr(run.memory, field)))
+        _ACKNOWLEDGED()
 
     async def _watch(self) -> None:
         """End a worker that makes no progress within its deadline. Waiting for our own disk is not its fault."""

@@ -13,7 +13,7 @@ from orinbenchd.artifacts.store import free_bytes
 from orinbenchd.board.board import Board
 from orinbenchd.config import Config
 from orinbenchd.errors import Unavailable, invalid_field, too_many_watchers
-from orinbenchd.runs.manager import RunManager
+from orinbenchd.runs.manager import WEDGED_HINT, RunManager
 from orinbenchd.runs.records import now
 from orinbenchd.services.interceptor import API_REVISION, Context
 from orinbenchd.telemetry.hub import TelemetryHub
@@ -104,7 +104,7 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
     def _state(self) -> tuple[board_pb2.BoardState, str]:
         manager = self._manager
         if manager.wedged:
-            return board_pb2.BOARD_STATE_WEDGED, f"{manager.wedged}; power the board off and on"
+            return board_pb2.BOARD_STATE_WEDGED, f"{manager.wedged}; {WEDGED_HINT}"
         if manager.draining:
             return board_pb2.BOARD_STATE_DRAINING, "the daemon is going down"
         if manager.active is not None:

@@ -41,6 +41,7 @@ class WorkerProcess:
         self.channel = channel
         self._process = process
         self._tail = tail
+        self._wedged: Wedged | None = None
 
     @classmethod
     async def start(cls, python: Path, scratch: Path) -> WorkerProcess:
@@ -80,6 +81,8 @@ class WorkerProcess:
 
         Returns the exit code. Calling it again is harmless.
         """
+        if self._wedged is not None:
+            raise self._wedged
         await self.channel.close()
         code = await self.wait(grace_s)
         if code is None:
@@ -90,7 +93,8 @@ class WorkerProcess:
             self._signal(signal.SIGKILL)
             code = await self.wait(_REAP_S)
         if code is None:
-            raise Wedged(f"the worker {self.pid} does not end on SIGKILL: it hangs in the kernel")
+            self._wedged = Wedged(f"the worker {self.pid} does not end on SIGKILL: it hangs in the kernel")
+            raise self._wedged
         self._signal(signal.SIGKILL)  # what it may have started in its group
         return code
 

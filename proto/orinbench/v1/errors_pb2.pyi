@@ -31,6 +31,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_API_TOO_OLD: _ClassVar[ErrorReason]
     ERROR_REASON_HUB_UNREACHABLE: _ClassVar[ErrorReason]
     ERROR_REASON_UNSUPPORTED: _ClassVar[ErrorReason]
+    ERROR_REASON_JOURNAL_DAMAGED: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_FIELD_INVALID: ErrorReason
 ERROR_REASON_RUN_NOT_FOUND: ErrorReason
@@ -56,3 +57,4 @@ ERROR_REASON_RUNTIME_UNKNOWN: ErrorReason
 ERROR_REASON_API_TOO_OLD: ErrorReason
 ERROR_REASON_HUB_UNREACHABLE: ErrorReason
 ERROR_REASON_UNSUPPORTED: ErrorReason
+ERROR_REASON_JOURNAL_DAMAGED: ErrorReason
