@@ -11,7 +11,7 @@ from typing import Protocol
 from orinbench.v1.record_pb2 import Record, RecordBody
 from orinbench.v1.run_pb2 import Run
 
-from orinbench_client.bundles.native import PartialRun
+from orinbench_client.bundles.native import PartialRun, is_bundle_of
 from orinbench_client.errors import BadInput, BoardRefused
 from orinbench_client.follow.progress import Progress
 from orinbench_client.scoring.score import RunningScore
@@ -48,7 +48,7 @@ async def follow(client: Client, run: Run, suite: Suite | None, results: Path, v
     """
     run_id = run.name.removeprefix("runs/")
     destination = results / run.plan.suite_id / run_id
-    if destination.exists():
+    if is_bundle_of(destination, run):
         return destination
     try:
         with closing(PartialRun(results, run.plan.suite_id, run_id)) as partial:
@@ -56,9 +56,11 @@ async def follow(client: Client, run: Run, suite: Suite | None, results: Path, v
             progress.queue_position = run.queue_position if run.HasField("queue_position") else None
             _show(partial.replay(), progress, view)
             progress.restart_pace()
-            if not partial.finished:
+            # A run that failed may have been resumed since, even while the last of it was fetched.
+            while not partial.finished or partial.last_seq < run.last_seq:
                 await _watch(client, run.name, partial, progress, view, patience)
-            return partial.finish(await client.get_run(run.name))
+                run = await client.get_run(run.name)
+            return partial.finish(run)
     except OSError as error:
         raise BadInput(f"{error.filename or results}: cannot be written: {error.strerror}") from None
 
