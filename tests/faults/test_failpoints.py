@@ -96,7 +96,7 @@ def delete_artifact(player: Player, wire: Wire, name: str) -> None:
 
 def cancel_run(player: Player, wire: Wire, name: str) -> None:
     """A run is cancelled."""
-    run = player.submit(wire, name, samples=1000)
+    run = player.submit(wire, name, samples=100)
     wire.until_sample(run.name, 3)
     wire.runs.CancelRun(run_pb2.CancelRunRequest(name=run.name))
 
