@@ -60,6 +60,8 @@ class Deadlines(Section):
     # The first sample: this much, and more by its declared length.
     first_sample_s: Annotated[float, Field(gt=0)] = 120.0
     stop_s: Annotated[float, Field(gt=0)] = 5.0
+    # After SIGKILL: a worker that is still there then hangs in the kernel, and the board is wedged.
+    reap_s: Annotated[float, Field(gt=0)] = 10.0
     # The sample in work when the daemon is told to stop: after that it is cut off.
     drain_s: Annotated[float, Field(gt=0)] = 20.0
 

@@ -93,7 +93,7 @@ class Daemon:
             profile = load_hardware(config.profile)
         except DeclarationError as error:
             raise StartError(f"profile: {error}") from None
-        wedged = await leftover.end(config.data_dir)
+        wedged = await leftover.end(config.data_dir, config.deadlines.reap_s)
         for scratch in config.data_dir.glob("worker-*"):
             shutil.rmtree(scratch, ignore_errors=True)
         await asyncio.to_thread(salvage.check, config.journal)
@@ -163,9 +163,11 @@ class Daemon:
         _DRAINING()
         self._manager.drain()
         self._hub.end_streams()
+        # At once, not behind the streams: a watcher of our health, who cannot be told to go, holds them open.
+        halted = asyncio.ensure_future(self._manager.halt())
         await self._server.stop(_STOP_S)
         _STREAMS_OVER()
-        await self._manager.halt()
+        await halted
         _WORKER_OVER()
         await self._hub.close()
         await self._writer.close()

@@ -49,6 +49,7 @@ class PartialRun:
                 raise BadInput(f"{name!r}: no name for a folder: what the board sent is not to be trusted with paths")
         self.destination = results / suite_id / run_id
         self._folder = results / suite_id / f".partial-{run_id}"
+        self._superseded = self._folder / "superseded"
         self._log = RecordLog(self._folder / RECORDS)
         self.finished = False
         for body in self.replay():
@@ -64,6 +65,10 @@ class PartialRun:
         for frame in read_frames(self._log.path):
             yield decode(frame)
 
+    def whole(self, run: Run) -> bool:
+        """Tell whether nothing more is to come of a run: it has ended, and all of it is here or in its bundle."""
+        return (self.finished and self.last_seq >= run.last_seq) or _is_bundle_of(self.destination, run)
+
     def append(self, records: Iterable[Record]) -> None:
         """Keep a page of records; bookmarks (seq 0) are passed over. On the disk when this returns."""
         frames = [Frame(record.seq, record.body) for record in records if record.seq]
@@ -78,9 +83,11 @@ class PartialRun:
         digest of the verdict; the partial file then stays.
         """
         self._log.close()
-        if not is_bundle_of(self.destination, run):
+        if not _is_bundle_of(self.destination, run):
             if self.destination.exists():
-                shutil.rmtree(self.destination)
+                # In one step: a folder that is half removed would be taken for a damaged bundle.
+                shutil.rmtree(self._superseded, ignore_errors=True)
+                self.destination.rename(self._superseded)
             write_native(self.destination, run, read_frames(self._log.path))
         shutil.rmtree(self._folder)
         return self.destination
@@ -90,8 +97,16 @@ class PartialRun:
         self._log.close()
 
 
-def is_bundle_of(folder: Path, run: Run) -> bool:
-    """Tell whether `folder` holds the bundle of a run as it has ended; one from before it was resumed is not."""
+def fetched(results: Path, run: Run) -> Path | None:
+    """Return the bundle of a run if all of it was fetched before and put away, so that nothing need be written."""
+    folder = results / run.plan.suite_id
+    run_id = run.name.removeprefix("runs/")
+    partial = folder / f".partial-{run_id}"
+    return folder / run_id if not partial.exists() and _is_bundle_of(folder / run_id, run) else None
+
+
+def _is_bundle_of(folder: Path, run: Run) -> bool:
+    # A bundle from before the run was resumed has another digest.
     return folder.exists() and read_run(folder).record_digest == run.record_digest
 
 

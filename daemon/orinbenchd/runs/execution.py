@@ -192,7 +192,7 @@ class Execution:
             _SPAWNED()
             await self._talk(worker, scratch)
         except Ended as ended:
-            code = await _uninterrupted(worker.stop(around.config.deadlines.stop_s))
+            code = await _uninterrupted(worker.stop())
             if code < 0:
                 ended.failure.signal = -code
             else:
@@ -207,7 +207,7 @@ class Execution:
     async def _start(self, python: Path, scratch: Path) -> WorkerProcess:
         _SPAWNING()
         try:
-            worker = await WorkerProcess.start(python, scratch)
+            worker = await WorkerProcess.start(python, scratch, self._around.config.deadlines)
         except OSError as error:
             text = f"the runtime's interpreter {python} cannot be started: {error.strerror}"
             raise Ended(failure(pb.FAILURE_CLASS_INFRASTRUCTURE, "RUNTIME_BROKEN", text)) from None
@@ -239,7 +239,7 @@ class Execution:
         await session.run(worker_pb2.ToWorker(prepare=prepare))
 
     async def _stop(self, worker: WorkerProcess) -> None:
-        await worker.stop(self._around.config.deadlines.stop_s)
+        await worker.stop()
         self.worker_pid = None
         leftover.forget(self._around.config.data_dir)
         _STOPPED()

@@ -17,7 +17,6 @@ import structlog
 
 log = structlog.get_logger("worker")
 _NOTE = "worker.json"
-_REAP_S = 10.0
 _LOOK_S = 0.05
 
 
@@ -32,8 +31,8 @@ def forget(data_dir: Path) -> None:
     (data_dir / _NOTE).unlink(missing_ok=True)
 
 
-async def end(data_dir: Path) -> str:
-    """End the worker of an earlier daemon. Return why the board is wedged if it does not end, else an empty string."""
+async def end(data_dir: Path, reap_s: float) -> str:
+    """End the worker of an earlier daemon; return why the board is wedged if it is still there after `reap_s`."""
     try:
         noted = json.loads((data_dir / _NOTE).read_text())
         pid, began, boot_id = int(noted["pid"]), str(noted["began"]), str(noted["boot_id"])
@@ -44,14 +43,14 @@ async def end(data_dir: Path) -> str:
         log.warning("ending the worker of an earlier daemon", pid=pid)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
-        if not await _gone(pid, began):
+        if not await _gone(pid, began, reap_s):
             return f"the worker {pid} of an earlier daemon does not end on SIGKILL: it hangs in the kernel"
     forget(data_dir)
     return ""
 
 
-async def _gone(pid: int, began: str) -> bool:
-    deadline = asyncio.get_running_loop().time() + _REAP_S
+async def _gone(pid: int, began: str, reap_s: float) -> bool:
+    deadline = asyncio.get_running_loop().time() + reap_s
     while _began(pid) == began:
         if asyncio.get_running_loop().time() > deadline:
             return False

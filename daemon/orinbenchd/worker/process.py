@@ -12,10 +12,10 @@ from pathlib import Path
 
 import structlog
 
+from orinbenchd.config import Deadlines
 from orinbenchd.worker.channel import Channel
 
 _TAIL_BYTES = 64 << 10
-_REAP_S = 10.0
 log = structlog.get_logger("worker")
 
 # What a worker may inherit: it finds its libraries and its language, nothing of the daemon's own.
@@ -37,14 +37,17 @@ class Wedged(Exception):
 class WorkerProcess:
     """A running worker: its channel, its standard error, and its end."""
 
-    def __init__(self, process: asyncio.subprocess.Process, channel: Channel, tail: asyncio.Task[bytes]) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, channel: Channel, tail: asyncio.Task[bytes], limits: Deadlines
+    ) -> None:
         self.channel = channel
+        self._limits = limits
         self._process = process
         self._tail = tail
         self._wedged: Wedged | None = None
 
     @classmethod
-    async def start(cls, python: Path, scratch: Path) -> WorkerProcess:
+    async def start(cls, python: Path, scratch: Path, limits: Deadlines) -> WorkerProcess:
         """Start a worker in a runtime. Raises OSError when the interpreter cannot be executed."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         read_end, write_end = os.pipe()
@@ -62,7 +65,7 @@ class WorkerProcess:
             theirs.close()
             os.close(write_end)
         tail = asyncio.create_task(_keep_tail(read_end), name=f"worker-{process.pid}-stderr")
-        return cls(process, await Channel.open(ours), tail)
+        return cls(process, await Channel.open(ours), tail, limits)
 
     @property
     def pid(self) -> int:
@@ -76,11 +79,13 @@ class WorkerProcess:
         except asyncio.TimeoutError:
             return None
 
-    async def stop(self, grace_s: float) -> int:
+    async def stop(self, grace_s: float | None = None) -> int:
         """End it: closed channel, SIGTERM, SIGKILL to the whole group. Raises Wedged when nothing helps.
 
-        Returns the exit code. Calling it again is harmless.
+        `grace_s` is what each step but the last may take; the configuration's if not given. Returns the exit code.
+        Calling it again is harmless.
         """
+        grace_s = self._limits.stop_s if grace_s is None else grace_s
         if self._wedged is not None:
             raise self._wedged
         await self.channel.close()
@@ -91,7 +96,7 @@ class WorkerProcess:
         if code is None:
             log.warning("worker does not end, killing it", pid=self.pid)
             self._signal(signal.SIGKILL)
-            code = await self.wait(_REAP_S)
+            code = await self.wait(self._limits.reap_s)
         if code is None:
             self._wedged = Wedged(f"the worker {self.pid} does not end on SIGKILL: it hangs in the kernel")
             raise self._wedged
@@ -101,7 +106,7 @@ class WorkerProcess:
     async def kill(self) -> int:
         """End it at once: it hangs or speaks nonsense. Raises Wedged."""
         self._signal(signal.SIGKILL)
-        return await self.stop(_REAP_S)
+        return await self.stop(self._limits.reap_s)
 
     async def stderr_tail(self) -> str:
         """Return the last 64 KiB of its output; call after its end."""
