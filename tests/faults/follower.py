@@ -33,7 +33,7 @@ async def main(socket: str, results: Path, request_id: str, plan: RunPlan) -> No
         try:
             async with Client(find_address(socket)) as client:
                 run = await client.create_run(plan, request_id)
-                await follow(client, run, None, results, Quiet(), Patience(silence_s=15.0))
+                await follow(client, run, None, results, Quiet(), Patience(silence_s=3.0))
                 if (await resumed(client, run.name)).state != RUN_STATE_FAILED:
                     return
         except BoardUnreachable:

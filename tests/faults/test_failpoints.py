@@ -19,6 +19,8 @@ from tests.faults.journal import damage
 from tests.faults.validators import Stream, durable, exclusive, resumable, whole
 from tests.integration.harness import Daemon, Wire, connect, reason_of
 
+# Up to thirteen daemons, one after the other.
+pytestmark = pytest.mark.timeout(400)
 SAMPLES = 40
 
 

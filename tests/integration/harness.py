@@ -100,11 +100,11 @@ class Daemon:
 
 
 @contextmanager
-def running(folder: Path, **settings: Any) -> Iterator[Daemon]:
+def running(folder: Path, environment: dict[str, str] | None = None, **settings: Any) -> Iterator[Daemon]:
     """A started daemon, ended afterwards."""
     daemon = Daemon(folder, **settings)
-    daemon.start()
     try:
+        daemon.start(**(environment or {}))
         yield daemon
     finally:
         daemon.close()
@@ -114,7 +114,8 @@ class Wire:
     """The raw stubs over one channel."""
 
     def __init__(self, target: str, token: str | None = None) -> None:
-        self.channel = grpc.insecure_channel(target)
+        # A connection of its own, as a client in another process has it.
+        self.channel = grpc.insecure_channel(target, options=[("grpc.use_local_subchannel_pool", 1)])
         self.runs = run_pb2_grpc.RunServiceStub(self.channel)
         self.board = board_pb2_grpc.BoardServiceStub(self.channel)
         self.artifacts = artifact_pb2_grpc.ArtifactServiceStub(self.channel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -25,6 +26,8 @@ class LiveRun:
         self.run = run
         self.log = RunLog(writer, number)
         self.phase = ""
+        # When its present segment began, by a clock that nobody sets.
+        self.began_s = 0.0
         # Clients that follow it now.
         self.watchers = 0
         # Runs down while nobody does, if the submitter wants that.
@@ -75,6 +78,7 @@ class LiveRun:
         segment.number = len(self.run.segments) + 1
         segment.first_index = self.run.accepted_samples
         segment.start_time.CopyFrom(records.now())
+        self.began_s = time.monotonic()
         if segment.number == 1:
             self.run.start_time.CopyFrom(segment.start_time)
         self._next_segment = segment
