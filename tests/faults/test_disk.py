@@ -71,7 +71,7 @@ def test_a_full_disk_pauses_the_run_until_there_is_room(small_disk: Path, folder
 
 
 def test_an_upload_onto_a_full_disk_says_so_and_goes_on_later(small_disk: Path, folder: Path) -> None:
-    """A disk that fills up in mid-upload is DISK_LOW, not an inner error; what has come is kept, and the rest follows."""
+    """A disk that fills up in mid-upload is DISK_LOW, not an inner error; what came is kept, the rest follows."""
     data = os.urandom(8 << 20)
     digest = digest_bytes(data)
     header = artifact_pb2.PutArtifactHeader(digest=digest, size_bytes=len(data))
