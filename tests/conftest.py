@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ from tests.integration.harness import Daemon, Wire, connect, running
 
 # With --complete (scripts/test) a skip is a failure, except for hardware nobody has here.
 COMPLETE = os.environ.get("ORINBENCH_TEST_COMPLETE") == "1"
-HARDWARE = ("gpu", "jetson")
+HARDWARE = {"gpu": ("/dev/nvidia0", "/dev/nvgpu/igpu0"), "jetson": ("/etc/nv_tegra_release",)}
+# The Python whose environment gets torch then (scripts/test).
+MODELS_PYTHON = (3, 11)
 
 
 def oracle_dir() -> Path:
@@ -27,6 +31,11 @@ def _lacking(item: pytest.Item) -> str | None:
         return f"no published results at {oracle_dir()} (ORINBENCH_ORACLE)"
     if item.get_closest_marker("root") and os.geteuid() != 0:
         return "needs root"
+    for name, nodes in HARDWARE.items():
+        if item.get_closest_marker(name) and not any(Path(node).exists() for node in nodes):
+            return f"needs hardware that is not here: none of {', '.join(nodes)}"
+    if item.get_closest_marker("models") and not (find_spec("torch") and find_spec("transformers")):
+        return "needs torch and transformers (extra test-models)"
     for marker in item.iter_markers("tool"):
         if shutil.which(marker.args[0]) is None:
             return f"needs the program {marker.args[0]}"
@@ -36,17 +45,21 @@ def _lacking(item: pytest.Item) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what cannot run here, each with its reason."""
     for item in items:
-        if any(item.get_closest_marker(name) for name in HARDWARE):
-            item.add_marker(pytest.mark.skip(reason="needs hardware that is not here"))
-        elif reason := _lacking(item):
+        if reason := _lacking(item):
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _may_skip(item: pytest.Item) -> bool:
+    if any(item.get_closest_marker(name) for name in HARDWARE):
+        return True
+    return item.get_closest_marker("models") is not None and sys.version_info[:2] != MODELS_PYTHON
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # type: ignore[no-untyped-def]  # noqa: ANN201
     """Turn a skip into a failure when the run must be complete."""
     report = yield
-    if COMPLETE and report.skipped and not any(item.get_closest_marker(name) for name in HARDWARE):
+    if COMPLETE and report.skipped and not _may_skip(item):
         report.outcome = "failed"
         report.longrepr = f"skipped, but this run must be complete: {report.longrepr}"
     return report

@@ -14,6 +14,7 @@ from orinbenchd.version import version
 
 # EX_CONFIG: systemd is told not to restart on it, for nothing gets better by trying again.
 START_FAILED = 78
+BAD_INPUT = 2
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -91,8 +92,14 @@ def _create_token(options: argparse.Namespace) -> int:
 
 
 def _parse_tegrastats(options: argparse.Namespace) -> int:
-    from orinbenchd.telemetry.tegrastats import parse_file
+    from orinbenchd.telemetry.tegrastats import parse_file, parse_lines
 
-    for line in parse_file(options.file):
-        print(json.dumps(line.to_json(), ensure_ascii=False))  # noqa: T201  # the answer
+    try:
+        for line in parse_lines(sys.stdin) if str(options.file) == "-" else parse_file(options.file):
+            print(json.dumps(line.to_json(), ensure_ascii=False))  # noqa: T201  # the answer
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        print(f"orinbenchd: {options.file}: cannot be read: {error.strerror}", file=sys.stderr)  # noqa: T201  # the one line
+        return BAD_INPUT
     return 0

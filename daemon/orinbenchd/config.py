@@ -9,8 +9,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, model_validator
 
+from orinbenchd.sandbox import Hidden, Level
 from orinbenchd.start_error import StartError
 
 if sys.version_info >= (3, 11):
@@ -49,6 +50,10 @@ class Limits(Section):
     watchers: Annotated[int, Field(ge=1)] = 256
     artifact_gib: Annotated[float, Field(gt=0)] = 64.0
     samples: Annotated[int, Field(ge=1)] = 1_000_000
+    # What one worker may write: its scratch folder and the cache of its model.
+    worker_gib: Annotated[float, Field(gt=0)] = 16.0
+    # All models' caches together, before a run begins.
+    cache_gib: Annotated[float, Field(gt=0)] = 32.0
 
 
 class Deadlines(Section):
@@ -92,11 +97,14 @@ class Config(Section):
     # An interpreter that has jetson-stats; without it jtop is not used.
     jtop_python: Path | None = None
     runtimes: dict[str, Runtime] = {"default": Runtime(python=Path(sys.executable))}
+    # The highest isolation to try; what is in force also depends on what the system has and permits.
+    isolation: Level = "sandbox"
     telemetry_interval_s: Annotated[float, Field(ge=0.05, le=60)] = 0.5
     limits: Limits = Limits()
     deadlines: Deadlines = Deadlines()
     retention: Retention = Retention()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    _file: Path | None = PrivateAttr(None)
 
     @property
     def journal(self) -> Path:
@@ -115,6 +123,12 @@ class Config(Section):
             raise ValueError("runtimes: one must be called 'default'")
         return self
 
+    @property
+    def hidden(self) -> Hidden:
+        """What no worker may see of the daemon: its data, its configuration, its sockets."""
+        files = (self._file, self.socket, self.power_socket)
+        return Hidden((self.data_dir, SYSTEM_CONFIG.parent), tuple(path for path in files if path is not None))
+
 
 def load_config(path: Path | None) -> Config:
     """Read the configuration; without a path the system's file if it is there, else the defaults. Raises StartError."""
@@ -127,10 +141,12 @@ def load_config(path: Path | None) -> Config:
         values.update(_read(path))
         _resolve(values, path.parent.resolve())
     try:
-        return Config.model_validate(values)
+        config = Config.model_validate(values)
     except ValidationError as error:
         problems = "; ".join(_explain(problem) for problem in error.errors())
         raise StartError(f"configuration {where}: {problems}") from None
+    config._file = path
+    return config
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -158,6 +174,10 @@ def _resolve(values: dict[str, Any], folder: Path) -> None:
     for key in ("data_dir", "socket", "root", "power_socket"):
         if isinstance(values.get(key), str):
             values[key] = folder / values[key] if values[key] else None
+    runtimes = values.get("runtimes")
+    for runtime in runtimes.values() if isinstance(runtimes, dict) else ():
+        if isinstance(runtime, dict) and isinstance(runtime.get("python"), str):
+            runtime["python"] = folder / runtime["python"]
 
 
 def _explain(problem: Any) -> str:

@@ -10,8 +10,7 @@ DaemonError                     reason and metadata travel in google.rpc.ErrorIn
 ├── Unauthenticated             UNAUTHENTICATED
 ├── PermissionDenied            PERMISSION_DENIED
 ├── Unavailable                 UNAVAILABLE
-├── DataLoss                    DATA_LOSS
-└── Unsupported                 UNIMPLEMENTED
+└── DataLoss                    DATA_LOSS
 StartError                      never reaches a client: the daemon cannot start
 """
 
@@ -93,12 +92,6 @@ class DataLoss(DaemonError):
     """What was asked for was here once and cannot be read any more."""
 
     code = grpc.StatusCode.DATA_LOSS
-
-
-class Unsupported(DaemonError):
-    """This daemon cannot do that."""
-
-    code = grpc.StatusCode.UNIMPLEMENTED
 
 
 def to_status(error: DaemonError) -> status_pb2.Status:

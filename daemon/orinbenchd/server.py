@@ -8,7 +8,6 @@ import fcntl
 import grp
 import json
 import os
-import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from grpc_reflection.v1alpha import reflection
 from orinbench.v1 import artifact_pb2, artifact_pb2_grpc, board_pb2, board_pb2_grpc, run_pb2, run_pb2_grpc
 from orinbench_profiles import DeclarationError, load_hardware
 
+from orinbenchd.artifacts.prepare import ModelPreparer
 from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.board.board import Board
 from orinbenchd.config import Config
@@ -29,8 +29,9 @@ from orinbenchd.journal import salvage
 from orinbenchd.journal.reader import Reader
 from orinbenchd.journal.writer import Writer
 from orinbenchd.notify import notify, watchdog
-from orinbenchd.runs.execution import Surroundings
 from orinbenchd.runs.manager import RunManager
+from orinbenchd.runs.surroundings import Surroundings
+from orinbenchd.sandbox import choose
 from orinbenchd.services.artifacts import ArtifactService
 from orinbenchd.services.board import BoardService
 from orinbenchd.services.interceptor import Doorkeeper, Interceptor
@@ -39,6 +40,9 @@ from orinbenchd.start_error import StartError
 from orinbenchd.telemetry.setup import make_hub
 from orinbenchd.version import version
 from orinbenchd.worker import leftover
+from orinbenchd.worker.folders import remove_tree
+from orinbenchd.worker.packages import link_packages
+from orinbenchd.worker.runtimes import Runtimes
 
 log = structlog.get_logger("daemon")
 _GIB = 1 << 30
@@ -95,7 +99,7 @@ class Daemon:
             raise StartError(f"profile: {error}") from None
         wedged = await leftover.end(config.data_dir, config.deadlines.reap_s)
         for scratch in config.data_dir.glob("worker-*"):
-            shutil.rmtree(scratch, ignore_errors=True)
+            remove_tree(scratch)
         await asyncio.to_thread(salvage.check, config.journal)
         self._writer = Writer(config.journal, self._on_disk_full, self._on_fatal)
         self._reader = Reader(config.journal)
@@ -109,19 +113,31 @@ class Daemon:
             jtop_python=config.jtop_python,
             annotate=lambda reading: self._manager.annotate(reading),
         )
-        board = Board(config.root, profile.declaration, helper_socket=config.power_socket, data_dir=config.data_dir)
-        around = Surroundings(config, profile.declaration, board, self._hub, store, self._on_wedged)
+        sandbox = await choose(config.isolation, config.hidden, config.data_dir)
+        packages = link_packages(config.data_dir / "packages")
+        self._runtimes = Runtimes(config.runtimes, packages, config.data_dir)
+        board = Board(
+            config.root,
+            profile.declaration,
+            helper_socket=config.power_socket,
+            data_dir=config.data_dir,
+            isolation=sandbox.isolation,
+        )
+        around = Surroundings(
+            config, profile.declaration, board, self._hub, store, sandbox, self._runtimes, packages[0], self._on_wedged
+        )
         self._manager = RunManager(self._writer, self._reader, around, profile)
         await self._manager.recover()
         if wedged:
             self._on_wedged(wedged)
         await self._hub.start()
         runs = RunService(self._manager, config.limits.watchers)
-        boards = BoardService(config, profile, board, self._hub, self._manager, lambda: runs.watchers)
+        boards = BoardService(config, profile, board, self._hub, self._manager, self._runtimes, lambda: runs.watchers)
         self._server = grpc.aio.server(interceptors=[Interceptor(Doorkeeper(config.tokens))], options=_OPTIONS)
         run_pb2_grpc.add_RunServiceServicer_to_server(runs, self._server)
         board_pb2_grpc.add_BoardServiceServicer_to_server(boards, self._server)
-        artifact_pb2_grpc.add_ArtifactServiceServicer_to_server(ArtifactService(store, self._manager), self._server)
+        artifacts = ArtifactService(store, ModelPreparer(store, config.data_dir), self._manager)
+        artifact_pb2_grpc.add_ArtifactServiceServicer_to_server(artifacts, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection(_service_names(), self._server)
         await self._open_doors()
@@ -137,6 +153,7 @@ class Daemon:
         if config.socket is not None:
             _guard_socket(config.socket, config.socket_group)
         self._manager.start()
+        self._runtimes.start()
         for name in _HEALTH[:1] if self._manager.wedged else _HEALTH:
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
         loop = asyncio.get_running_loop()
@@ -169,6 +186,7 @@ class Daemon:
         _STREAMS_OVER()
         await halted
         _WORKER_OVER()
+        await self._runtimes.close()
         await self._hub.close()
         await self._writer.close()
         await self._reader.close()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic_ns
@@ -24,6 +25,7 @@ from orinbench_engines.failures import model_failure
 
 if TYPE_CHECKING:
     import numpy as np
+    import torch
 
 # Seed of every random generator: PESTE's execution contract.
 SEED = 20250731
@@ -40,11 +42,14 @@ class Model:
     """A model as an engine gets it: the declaration, and its files by declared name, verified.
 
     A file lies under the name of its digest, so its own name says nothing. `device` is auto, cpu or cuda.
+    `scratch` is a folder for the run's own files, `cache` one that outlives the run, None where there is none.
     """
 
     declaration: ModelDeclaration
     files: Mapping[str, Path]
     device: str
+    scratch: Path
+    cache: Path | None = None
 
     def only(self, suffix: str, chosen: str | None, option: str) -> str:
         """Return the name of the file that `chosen` names, or of the only one that ends in `suffix`.
@@ -63,8 +68,19 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that an input refers to by its position, such as the audio of a chat: its encoded bytes."""
+
+    data: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
-    """One input: its encoded bytes, and what the manifest declares of it."""
+    """One input: its encoded bytes and attachments, and what the manifest declares of it.
+
+    `audio_seconds` bounds all of its audio together.
+    """
 
     index: int
     sample_id: str
@@ -72,6 +88,7 @@ class Sample:
     media_type: str
     audio_seconds: float | None = None
     max_tokens: int | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(slots=True)
@@ -109,7 +126,7 @@ class Stages:
 
 
 class Session:
-    """What an engine gives its adapter to work with. Each kind is a subclass; an adapter names what it needs."""
+    """What an engine gives its adapter to work with. Each kind is a subclass; an adapter names those it needs."""
 
 
 class GraphSession(Session, ABC):
@@ -124,6 +141,50 @@ class GraphSession(Session, ABC):
     @abstractmethod
     def run(self, inputs: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
         """Run the graph once and return all outputs in host memory, the device's work done."""
+
+
+class TorchSession(Session, ABC):
+    """A torch device for one checkpoint; the adapter says how the checkpoint is opened.
+
+    `dtype` is the declared one, which every floating tensor of the checkpoint has.
+    """
+
+    device: torch.device
+    dtype: torch.dtype
+
+    @abstractmethod
+    def pretrained(self, auto_class: str, unused: tuple[str, ...] = ()) -> Any:
+        """Load the checkpoint with a class of transformers ("AutoModelForCTC"); return the model, adopted.
+
+        A weight that the checkpoint lacks is an error, unless its name ends in one of `unused`: those that
+        inference does not touch. Raises WorkerFailure (model, policy).
+        """
+
+    @abstractmethod
+    def processor(self, auto_class: str = "AutoProcessor") -> Any:
+        """Return what prepares inputs: AutoProcessor, AutoTokenizer or AutoFeatureExtractor of the checkpoint.
+
+        Raises WorkerFailure (model) where a file it needs is not declared.
+        """
+
+    @abstractmethod
+    def adopt(self, module: Any, weights: list[str]) -> None:
+        """Put a module that is read from the files named `weights` on the device and enter it into the facts.
+
+        Raises WorkerFailure (model) where it is not of the declared dtype, or not on the device alone.
+        """
+
+    @abstractmethod
+    def note(self, sentence: str) -> None:
+        """Enter a repair done in memory into the record."""
+
+    @abstractmethod
+    def computing(self) -> AbstractContextManager[None]:
+        """Seed all generators, switch to inference mode; when left, the device has no work."""
+
+    @abstractmethod
+    def move(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the tensors of a batch on the device, floating ones in the model's dtype."""
 
 
 class AnswerSession(Session, ABC):
@@ -171,14 +232,15 @@ class Engine(ABC, Generic[OptionsT]):
 
 
 class Adapter(ABC, Generic[SessionT, OptionsT]):
-    """A task: how a sample becomes text on a session of the kind `needs`.
+    """A task: how a sample becomes text.
 
-    Options and packages are as an engine's; no name of an option may be both's.
+    Options and packages are as an engine's; no name of an option may be both's. `needs` holds the kinds of
+    session that it can work with.
     """
 
     options_schema: ClassVar[type[Options]] = Options
     packages: ClassVar[tuple[str, ...]] = ()
-    needs: ClassVar[type[Session]]
+    needs: ClassVar[tuple[type[Session], ...]]
 
     def __init__(self, options: OptionsT) -> None:
         self.options = options

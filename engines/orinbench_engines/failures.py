@@ -88,14 +88,17 @@ def _lost_device(text: str) -> Pattern:
 PATTERNS = (
     # torch with NVML, and the CUDA runtime under it.
     _out_of_memory(r"CUDA out of memory", OOM_SCOPE_DEVICE),
-    _out_of_memory(r"CUDA error: out of memory", OOM_SCOPE_DEVICE),
+    _out_of_memory(r"CUDA (driver )?error: out of memory", OOM_SCOPE_DEVICE),
+    _out_of_memory(r"Allocation on device .*would exceed allowed memory", OOM_SCOPE_DEVICE),
+    _out_of_memory(r"cudaErrorMemoryAllocation", OOM_SCOPE_DEVICE),
     # torch on Tegra: there is no NVML to ask, so the caching allocator trips over its own question.
     _out_of_memory(r"NVML_SUCCESS == r INTERNAL ASSERT FAILED at .*CUDACachingAllocator", OOM_SCOPE_DEVICE),
     # The Tegra driver; 12 is ENOMEM.
     _out_of_memory(r"NvMapMem\w+.*\berror 12\b", OOM_SCOPE_DEVICE),
     _out_of_memory(r"CU(BLAS|DNN)_STATUS_ALLOC_FAILED", OOM_SCOPE_DEVICE),
-    # ONNX Runtime: the CUDA provider, its arena (also used for host memory).
+    # ONNX Runtime: the CUDA provider, an allocator of ours that gave it nothing, its arena (also for host memory).
     _out_of_memory(r"CUDA failure 2: out of memory", OOM_SCOPE_DEVICE),
+    _out_of_memory(r"CUDAExternalAllocator::Alloc\b.*p != nullptr was false", OOM_SCOPE_DEVICE),
     _out_of_memory(r"Failed to allocate memory for requested buffer of size", None),
     _out_of_memory(r"Available memory of \d+ is smaller than requested bytes", None),
     # TensorRT: its default allocator by release, a user's allocator, its virtual memory.
@@ -104,15 +107,18 @@ PATTERNS = (
     _out_of_memory(r"Error Code 2: OutOfMemory", OOM_SCOPE_DEVICE),
     _out_of_memory(r"Requested amount of GPU memory .* could not be allocated", OOM_SCOPE_DEVICE),
     _out_of_memory(r"User allocator error allocating \d+-byte buffer", OOM_SCOPE_DEVICE),
-    # pycuda.
+    # pycuda: the driver itself, and its pool when nothing is left to give back.
     _out_of_memory(r"cuMem\w+ failed: out of memory", OOM_SCOPE_DEVICE),
+    _out_of_memory(r"memory_pool::allocate failed: out of memory", OOM_SCOPE_DEVICE),
     # Host memory: C++, torch on the CPU, the C library.
     _out_of_memory(r"std::bad_alloc|bad allocation", OOM_SCOPE_HOST),
     _out_of_memory(r"DefaultCPUAllocator: (can't allocate|not enough) memory", OOM_SCOPE_HOST),
     _out_of_memory(r"Cannot allocate memory", OOM_SCOPE_HOST),
     _no_device(r"no CUDA-capable device is detected"),
-    # cuInit 801 on Tegra: a device node or a group is missing.
-    _no_device(r"cuInit\b.*\b801\b"),
+    _no_device(r"Found no NVIDIA driver on your system"),
+    _no_device(r"Torch not compiled with CUDA enabled"),
+    # cuInit 801, "operation not supported", on Tegra: a device node or a group is missing.
+    _no_device(r"cuInit\b.*(\bfailed\b|\b801\b)"),
     # CUDA 719, as every library hands it on; and a device that the driver has given up.
     _lost_device(r"unspecified launch failure"),
     _lost_device(r"GPU is lost|GPU has fallen off the bus"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import suppress
 
 from orinbench.internal.v1.worker_pb2 import ToWorker
 
@@ -82,5 +83,6 @@ class Inbox:
 
 def _leave(code: int, why: str) -> None:
     # Not sys.exit: this thread cannot end the process, and the main thread may be inside a driver for ever.
-    os.write(sys.stderr.fileno(), f"orinbench worker: {why}\n".encode())
+    with suppress(OSError):  # whoever read it has died with the daemon
+        os.write(sys.stderr.fileno(), f"orinbench worker: {why}\n".encode())
     os._exit(code)

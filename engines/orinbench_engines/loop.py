@@ -109,9 +109,15 @@ class Loop:
 
     def _sample(self) -> Sample:
         index, declared = self.current
-        data = self._manifest.read(declared)
+        data, attachments = self._manifest.read(declared)
         return Sample(
-            index, declared.sample_id, data, declared.input.media_type, declared.audio_seconds, self._max_tokens()
+            index,
+            declared.sample_id,
+            data,
+            declared.input.media_type,
+            declared.audio_seconds,
+            self._max_tokens(),
+            attachments,
         )
 
     def _max_tokens(self) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from orinbench.v1.record_pb2 import ModelFacts
@@ -34,7 +35,9 @@ def read_declaration(artifacts: Artifacts, digest: str) -> ModelDeclaration:
         raise model_failure("DECLARATION_INVALID", str(error)) from None
 
 
-def load(declaration: ModelDeclaration, artifacts: Artifacts, device: str) -> Pipeline:
+def load(
+    declaration: ModelDeclaration, artifacts: Artifacts, device: str, scratch: Path, cache: Path | None
+) -> Pipeline:
     """Verify the files, load the checkpoint, open the adapter. Raises WorkerFailure, or what the engine throws."""
     engine_class, adapter_class = find_engine(declaration.engine), find_adapter(declaration.adapter)
     options = read_options(declaration, engine_class.options_schema, adapter_class.options_schema)
@@ -43,7 +46,7 @@ def load(declaration: ModelDeclaration, artifacts: Artifacts, device: str) -> Pi
         file.path: artifacts.verify(file.digest, f"file {file.path} of model {declaration.id}", file.bytes)
         for file in declaration.files
     }
-    model = Model(declaration, files, device)
+    model = Model(declaration, files, device, scratch, cache)
     start = time.monotonic()
     session, facts = engine.load(model)
     _check_fit(declaration, adapter, session)
@@ -57,7 +60,8 @@ def _check_fit(declaration: ModelDeclaration, adapter: Adapter[Any, Any], sessio
     if not isinstance(session, adapter.needs):
         raise model_failure(
             "ADAPTER_UNFIT",
-            f"model {declaration.id}: adapter {declaration.adapter} needs a {adapter.needs.__name__}, "
+            f"model {declaration.id}: adapter {declaration.adapter} needs a "
+            f"{' or a '.join(kind.__name__ for kind in adapter.needs)}, "
             f"engine {declaration.engine} gives a {type(session).__name__}",
         )
 

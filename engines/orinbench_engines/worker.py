@@ -80,7 +80,8 @@ class Worker:
         manifest = Manifest(path, artifacts, prepare.planned_samples)
         manifest.verify(prepare.first_index, self._loading)
         self._loading()
-        pipeline = self._pipeline = load(declaration, artifacts, prepare.device)
+        scratch, cache = Path(prepare.scratch_path), Path(prepare.cache_path) if prepare.cache_path else None
+        pipeline = self._pipeline = load(declaration, artifacts, prepare.device, scratch, cache)
         loop = self._loop = Loop(self._channel, self._inbox, prepare, manifest, pipeline)
         facts = pipeline.facts
         self._log(f"loaded {declaration.id} in {facts.load_s:.2f} s on {', '.join(facts.devices)}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -17,6 +18,7 @@ from orinbench_profiles.schema import (
     FolderSource,
     HardwareProfile,
     ModelDeclaration,
+    ModelFile,
     PackagedSource,
     SuiteDeclaration,
 )
@@ -37,12 +39,16 @@ class DeclarationError(ValueError):
 
 @dataclass(frozen=True)
 class Loaded(Generic[D]):
-    """A declaration, the canonical JSON it is sent as, the digest of that, and the folder of its data (or None)."""
+    """A declaration, the canonical JSON it is sent as, the digest of that, and the folder of its data (or None).
+
+    `home` is the folder of the declaration file itself.
+    """
 
     declaration: D
     canonical: bytes
     digest: str
     folder: Path | None
+    home: Path
 
 
 def list_declarations(kind: Kind) -> list[str]:
@@ -51,9 +57,23 @@ def list_declarations(kind: Kind) -> list[str]:
 
 
 def load_suite(name: str) -> Loaded[SuiteDeclaration]:
-    """Load a suite by our name, or from a folder that holds suite.toml. Raises DeclarationError."""
+    """Load a suite by our name, or from a folder that holds suite.toml. Raises DeclarationError.
+
+    ``NAME:WORD,WORD`` chooses among the suite's variants; what is not chosen is the first of its kind.
+    """
+    words: list[str] = []
+    if ":" in name and not Path(name).exists():
+        name, _, chosen = name.rpartition(":")
+        words = chosen.split(",")
     path = Path(name)
-    return _load("suites", path / "suite.toml" if path.is_dir() else path, SuiteDeclaration)
+    loaded = _load("suites", path / "suite.toml" if path.is_dir() else path, SuiteDeclaration)
+    if not words:
+        return loaded
+    try:
+        declaration = loaded.declaration.choose(words)
+    except ValueError as error:
+        raise DeclarationError(str(error)) from None
+    return replace(loaded, declaration=declaration)
 
 
 def load_model(name: str) -> Loaded[ModelDeclaration]:
@@ -75,6 +95,17 @@ def parse_model(data: bytes) -> ModelDeclaration:
     return _validate(ModelDeclaration, value, "the model declaration")
 
 
+def canonical_declaration(declaration: Declaration) -> bytes:
+    """Return the canonical JSON of a declaration: what is sent, and what its digest is taken of."""
+    return canonical_json(declaration.model_dump(mode="json", exclude_none=True))
+
+
+def resolve_model(declaration: ModelDeclaration, digest: str, files: Sequence[ModelFile]) -> ModelDeclaration:
+    """Return the declaration of `digest` with the files that its source.include turned out to be."""
+    value = declaration.model_copy(update={"files": list(files), "resolves": digest}).model_dump(mode="json")
+    return _validate(ModelDeclaration, value, f"model {declaration.id}")
+
+
 def execution_contract_digest() -> str:
     """Return the digest of the rules every run is executed under (contract.toml)."""
     return digest_bytes(canonical_json(_read_toml(_PACKAGE / "contract.toml")))
@@ -84,8 +115,8 @@ def _load(kind: Kind, path: Path, schema: type[D]) -> Loaded[D]:
     if path.suffix != ".toml":
         path = _named(kind, str(path))
     declaration = _validate(schema, _read_toml(path), str(path))
-    canonical = canonical_json(declaration.model_dump(mode="json", exclude_none=True))
-    return Loaded(declaration, canonical, digest_bytes(canonical), _folder(declaration, path))
+    canonical = canonical_declaration(declaration)
+    return Loaded(declaration, canonical, digest_bytes(canonical), _folder(declaration, path), path.parent)
 
 
 def _named(kind: Kind, name: str) -> Path:

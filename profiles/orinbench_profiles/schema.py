@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,79}$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
@@ -25,32 +25,69 @@ class PackagedSource(Declaration):
     path: str
 
 
+def plain_path(path: str) -> str:
+    """Return `path` if it is relative and stays where it begins. Raises ValueError."""
+    parts = path.split("/")
+    if path.startswith("/") or "\\" in path or "\0" in path or any(part in ("", ".", "..") for part in parts):
+        raise ValueError(f"{path!r} must be a plain relative path")
+    return path
+
+
 class FolderSource(Declaration):
-    """Data in a folder beside the declaration file (a user's own declaration)."""
+    """Data in a folder, relative to the declaration file (a user's own declaration).
+
+    Where the folder is, is the user's own business: it is neither sent nor part of a digest.
+    """
 
     kind: Literal["folder"]
-    path: str = "."
+    path: Annotated[str, Field(exclude=True)] = "."
 
 
 class HubSource(Declaration):
-    """Data on a Hugging Face hub at a pinned revision."""
+    """Data on a Hugging Face hub at a pinned revision.
+
+    `include` names files there whose digests nobody knows yet: by name, or by a pattern in which * and ? never match
+    a slash. The board that fetches them writes their digests down.
+    """
 
     kind: Literal["huggingface"]
-    repository: str
+    repository: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")]
     revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
     config: str | None = None
     split: str | None = None
+    include: list[Annotated[str, AfterValidator(plain_path)]] = []
 
 
-Source = Annotated[PackagedSource | FolderSource | HubSource, Field(discriminator="kind")]
+class GithubSource(Declaration):
+    """Files of a GitHub repository at a pinned commit; which ones, and their blob ids, the task's settings say."""
+
+    kind: Literal["github"]
+    repository: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$")]
+    revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+
+
+class OwnCopySource(Declaration):
+    """Data a user must get for himself, under the terms of their owners; they are read from his copy."""
+
+    kind: Literal["own-copy"]
+    host: str
+    repository: str
+    terms: str
+
+
+Source = Annotated[
+    PackagedSource | FolderSource | HubSource | GithubSource | OwnCopySource, Field(discriminator="kind")
+]
 
 
 class SuiteDeclaration(Declaration):
     """A suite: where its samples come from and how they are scored.
 
-    `samples` is how many there must be; `manifest_digest` is the digest of manifest.jsonl, which names every
-    sample, the digest of its input and its reference. `accepts_digests` are digests of other tools' specifications
-    that stand for this suite.
+    `samples` is how many there must be, absent where that is not published; `manifest_digest` is the digest of
+    manifest.jsonl, which names every sample, the digest of its input and its reference. `accepts_digests` are digests
+    of other tools' specifications that stand for this suite. `variants` are questions a suite leaves open, such as the
+    language of its prompts, each with its answers, the default first: every choice of them is a suite with a digest of
+    its own.
     """
 
     id: Name
@@ -60,34 +97,54 @@ class SuiteDeclaration(Declaration):
     language: str
     license: str
     source: Source
-    samples: Annotated[int, Field(ge=1)]
+    samples: Annotated[int, Field(ge=1)] | None = None
     manifest_digest: Digest | None = None
-    normalizer: Name
+    normalizer: Name | None = None
     scorer: Name
     metrics: Annotated[list[Name], Field(min_length=1)]
     warning: str | None = None
     accepts_digests: list[Digest] = []
     settings: dict[str, Any] = {}
+    variants: dict[Name, Annotated[list[Name], Field(min_length=1)]] | None = None
+
+    @model_validator(mode="after")
+    def _words_are_unique(self) -> SuiteDeclaration:
+        words = [word for choices in (self.variants or {}).values() for word in choices]
+        twice = sorted({word for word in words if words.count(word) > 1})
+        if twice:
+            raise ValueError(f"variants name a word twice: {', '.join(twice)}")
+        return self
+
+    @property
+    def variant(self) -> dict[str, str]:
+        """What is chosen of each of the variants."""
+        return {axis: choices[0] for axis, choices in (self.variants or {}).items()}
+
+    def choose(self, words: list[str]) -> SuiteDeclaration:
+        """Return the declaration with `words` chosen of its variants. Raises ValueError for one that is not there."""
+        variants = dict(self.variants or {})
+        for word in words:
+            axis = next((axis for axis, choices in variants.items() if word in choices), None)
+            if axis is None:
+                open_ = "; ".join(f"{axis}: {', '.join(choices)}" for axis, choices in variants.items())
+                raise ValueError(f"suite {self.id} has no variant {word!r}: {open_ or 'it has none'}")
+            variants[axis] = [word]
+        return self.model_copy(update={"variants": variants or None})
 
 
 class ModelFile(Declaration):
     """One file of a model. `path` is relative to the source and is the name the adapter sees."""
 
-    path: str
+    path: Annotated[str, AfterValidator(plain_path)]
     digest: Digest
     bytes: Annotated[int, Field(ge=0)]
-
-    @field_validator("path")
-    @classmethod
-    def _inside(cls, path: str) -> str:
-        parts = path.split("/")
-        if path.startswith("/") or "\\" in path or "\0" in path or any(part in ("", ".", "..") for part in parts):
-            raise ValueError(f"{path!r} must be a plain relative path")
-        return path
 
 
 class ModelDeclaration(Declaration):
     """A model: its files by digest, and the engine, adapter and runtime that run it.
+
+    Files on a hub may be named without digests (source.include). What is run then is another declaration: the same
+    with the digests of what the board fetched, and with the first one's digest in `resolves`.
 
     `options` belong to the adapter, which refuses those it does not know. `dtype` is the checkpoint's native one;
     nothing is ever cast.
@@ -106,6 +163,12 @@ class ModelDeclaration(Declaration):
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     options: dict[str, Any] = {}
     accepts_digests: list[Digest] = []
+    resolves: Digest | None = None
+
+    @property
+    def unresolved(self) -> bool:
+        """Whether its files lie on a hub and their digests are not known yet."""
+        return isinstance(self.source, HubSource) and not self.files
 
     @model_validator(mode="after")
     def _no_path_twice(self) -> ModelDeclaration:
@@ -113,6 +176,15 @@ class ModelDeclaration(Declaration):
         twice = sorted({path for path in paths if paths.count(path) > 1})
         if twice:
             raise ValueError(f"file named twice: {', '.join(twice)}")
+        return self
+
+    @model_validator(mode="after")
+    def _files_are_named_once(self) -> ModelDeclaration:
+        hub = self.source if isinstance(self.source, HubSource) else None
+        if self.resolves is not None and not (hub and self.files):
+            raise ValueError("resolves belongs to a declaration whose files came from a hub")
+        if hub is not None and self.resolves is None and bool(hub.include) == bool(self.files):
+            raise ValueError("name the files on the hub either by source.include or, with digests, by [[files]]")
         return self
 
 

@@ -33,6 +33,7 @@ from tests.integration.harness import Daemon, Wire, connect
 SAMPLES = 120
 CLIENTS = 2
 _PATIENCE_S = 300.0
+_PROGRESS_S = 15.0
 
 
 @dataclass
@@ -116,7 +117,7 @@ class Chaos:
             ends = time.monotonic() + seconds
             while time.monotonic() < ends or self.books.kills.total() < kills:
                 self._keep_busy()
-                time.sleep(self._random.uniform(0.02, 0.6))
+                self._let_it_work()
                 self._strike()
             self._wait_for_all()
             self._check()
@@ -134,6 +135,22 @@ class Chaos:
             self._requests.append(f"chaos-{len(self._requests)}")
             self._followers.append(Follower(self._daemon, self._results, self._requests[-1], self._plan))
 
+    def _let_it_work(self) -> None:
+        """Strike at any moment, but often enough only after a few samples: else no run would ever end."""
+        if self._random.random() < 0.4:
+            time.sleep(self._random.uniform(0.02, 0.6))
+            return
+        wanted = self._accepted() + self._random.randrange(1, SAMPLES)
+        ends = time.monotonic() + _PROGRESS_S
+        while self._accepted() < wanted and time.monotonic() < ends:
+            time.sleep(0.02)
+
+    def _accepted(self) -> int:
+        """How many samples all runs have together."""
+        with connect(self._daemon) as wire:
+            page = wire.runs.ListRuns(run_pb2.ListRunsRequest(page_size=200))
+            return sum(run.accepted_samples for run in page.runs)
+
     def _strike(self) -> None:
         target = self._random.choice(["daemon", "worker", "worker", "client"])
         process = self._victim(target)
@@ -148,10 +165,9 @@ class Chaos:
         if target == "client":
             self._struck = self._random.choice(self._followers)
             return None if self._struck.done else psutil.Process(self._struck.process.pid)
-        daemon = psutil.Process(self._daemon.pid)
         if target == "daemon":
-            return daemon
-        return next(iter(daemon.children()), None)
+            return psutil.Process(self._daemon.pid)
+        return self._worker()
 
     def _freeze(self, process: psutil.Process) -> None:
         with suppress(psutil.NoSuchProcess):
@@ -163,8 +179,10 @@ class Chaos:
     def _kill(self, target: str, process: psutil.Process) -> None:
         self.books.kills[target] += 1
         if target == "daemon":
-            if self._random.random() < 0.3:
-                self._freeze_worker()
+            if self._random.random() < 0.3 and (worker := self._worker()) is not None:
+                # It cannot see the end of its daemon: the next daemon must not start another beside it.
+                with suppress(psutil.NoSuchProcess):
+                    worker.suspend()
             self._daemon.kill()
             self._daemon.start()
         elif target == "client":
@@ -175,11 +193,12 @@ class Chaos:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
 
-    def _freeze_worker(self) -> None:
-        """A worker that cannot see the end of its daemon: the next daemon must not start another beside it."""
-        for worker in psutil.Process(self._daemon.pid).children():
-            with suppress(psutil.NoSuchProcess):
-                worker.suspend()
+    def _worker(self) -> psutil.Process | None:
+        """The process that runs the model, None while there is none."""
+        try:
+            return self._daemon.worker
+        except (ValueError, psutil.Error):
+            return None
 
     def _wait_for_all(self) -> None:
         ends = time.monotonic() + _PATIENCE_S

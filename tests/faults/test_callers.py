@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import grpc
-import psutil
 from orinbench.v1 import record_pb2, run_pb2
 
 from tests.faults.validators import finished_of, whole
@@ -32,7 +31,7 @@ def test_of_many_who_resume_a_run_one_does(daemon: Daemon, wire: Wire) -> None:
     """Twenty calls at once make one new segment; the others are told the state. The history has one line of time."""
     run = wire.create(wire.plan(30, delay_ms=5))
     wire.until_sample(run.name, 3)
-    psutil.Process(daemon.pid).children()[0].kill()
+    daemon.worker.kill()
     assert finished_of(list(wire.watch(run.name))).failure.reason == "WORKER_KILLED"
 
     def resume(_: int) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import grpc
 import orinbenchd.server  # noqa: F401  # all modules of the daemon, and with them all failpoints
-import psutil
 import pytest
 from orinbench.v1 import artifact_pb2, record_pb2, run_pb2
 from orinbenchd import failpoints
@@ -107,7 +106,7 @@ def resume_run(player: Player, wire: Wire, name: str) -> None:
     """A run whose worker was killed goes on by request."""
     run = player.submit(wire, name)
     wire.until_sample(run.name, 3)
-    psutil.Process(player.daemon.pid).children()[0].kill()
+    player.daemon.worker.kill()
     player.follow(wire, run.name)
     player.submit(wire, name)
 

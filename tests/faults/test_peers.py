@@ -14,7 +14,7 @@ from orinbench_client.sdk import Client, Patience, find_address
 
 from tests.faults.chaos import size_of, wait_until_idle
 from tests.faults.validators import bounded, finished_of, samples_of, whole
-from tests.integration.harness import Daemon, Wire, check_history, connect, running
+from tests.integration.harness import Wire, check_history, connect, running
 
 SAMPLES = 300
 LIVE, FROZEN = 90, 10
@@ -134,15 +134,10 @@ def test_a_frozen_worker_is_hung_and_its_run_can_go_on(folder: Path) -> None:
     with running(folder, deadlines={"sample_floor_s": 1.0}) as daemon, connect(daemon) as wire:
         run = wire.create(wire.plan(60, delay_ms=10))
         wire.until_sample(run.name, 5)
-        worker_of(daemon).suspend()
+        daemon.worker.suspend()
         failed = finished_of(list(wire.watch(run.name)))
         wire.runs.ResumeRun(run_pb2.ResumeRunRequest(name=run.name))
         finished = whole(list(wire.watch(run.name)), 60)
 
     assert failed.failure.failure_class == record_pb2.FAILURE_CLASS_HUNG
     assert finished.state == record_pb2.RUN_STATE_SUCCEEDED
-
-
-def worker_of(daemon: Daemon) -> psutil.Process:
-    """Return the worker of an active run."""
-    return psutil.Process(daemon.pid).children()[0]

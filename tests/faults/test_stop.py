@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -58,7 +57,7 @@ def test_a_stop_ends_streams_with_a_reason_and_the_worker_after_its_sample(idle_
         for thread in threads:
             thread.start()
         wire.until_sample(run.name, 0)
-        worker = psutil.Process(idle_daemon.pid).children()[0]
+        worker = idle_daemon.worker
         assert idle_daemon.stop() == 0
         for thread in threads:
             ends_of(thread)
@@ -86,7 +85,7 @@ def test_a_stop_does_not_wait_for_ever(folder: Path) -> None:
             run = wire.create(wire.plan(3, delay_ms=2000))
             while wire.get(run.name).state != record_pb2.RUN_STATE_RUNNING:
                 time.sleep(0.01)
-        worker = psutil.Process(daemon.pid).children()[0]
+        worker = daemon.worker
         worker.suspend()
         began = time.monotonic()
         assert daemon.stop() == 0
@@ -102,7 +101,7 @@ def test_the_second_signal_ends_it_at_once(idle_daemon: Daemon) -> None:
     with connect(idle_daemon) as wire:
         run = wire.create(wire.plan(3, delay_ms=700))
         wire.until_sample(run.name, 0)
-    psutil.Process(idle_daemon.pid).children()[0].suspend()
+    idle_daemon.worker.suspend()
     idle_daemon.send(signal.SIGTERM)
     while "stopping" not in idle_daemon.log:
         time.sleep(0.01)
@@ -143,63 +142,17 @@ def test_a_data_directory_that_cannot_be_written_is_a_start_failure(idle_daemon:
     assert f"orinbenchd: data_dir {data}: cannot be written: Read-only file system" in idle_daemon.log
 
 
-def test_a_frozen_worker_of_a_killed_daemon_does_not_stay_beside_the_next(idle_daemon: Daemon) -> None:
-    """It cannot see that its daemon is gone; the next daemon ends it before it starts one of its own."""
-    idle_daemon.start()
-    with connect(idle_daemon) as wire:
-        run = wire.create(wire.plan(40, delay_ms=10))
-        wire.until_sample(run.name, 3)
-    worker = psutil.Process(idle_daemon.pid).children()[0]
-    worker.suspend()
-    idle_daemon.kill()
-    assert worker.status() == psutil.STATUS_STOPPED
-    idle_daemon.start()
-    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
-    with connect(idle_daemon) as wire:
-        assert whole(list(wire.watch(run.name)), 40).state == record_pb2.RUN_STATE_SUCCEEDED
-
-
-def test_peaks_go_over_all_segments(folder: Path) -> None:
-    """The highest memory of a segment that was cut off is in the verdict, although no state change had saved it."""
-    script = folder / "worker.py"
-    script.write_text(_PEAKS)
-    python = folder / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} {script} "$@"\n')
-    python.chmod(0o755)
-    runtimes = {"default": {"python": sys.executable}, "peaks": {"python": str(python)}}
-    with running(folder, runtimes=runtimes) as daemon:
+def test_a_frozen_worker_of_a_killed_daemon_does_not_stay_beside_the_next(folder: Path) -> None:
+    """Without a sandbox it cannot see that its daemon is gone; the next daemon ends it before it starts one of its own."""
+    with running(folder, isolation="none") as daemon:
         with connect(daemon) as wire:
-            run = wire.create(wire.plan(2, runtime="peaks"))
-            wire.until_sample(run.name, 0)
+            run = wire.create(wire.plan(40, delay_ms=10))
+            wire.until_sample(run.name, 3)
+        worker = daemon.worker
+        worker.suspend()
         daemon.kill()
+        assert worker.status() == psutil.STATUS_STOPPED
         daemon.start()
+        assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
         with connect(daemon) as wire:
-            finished = whole(list(wire.watch(run.name)), 2)
-
-    assert finished.memory.peak_rss_bytes == 500
-    assert finished.memory.method == record_pb2.MEMORY_METHOD_PROCESS_RSS
-
-
-# One result, with a peak of 500 bytes in the first segment and of 100 in later ones; the first segment never ends.
-_PEAKS = """
-import socket, sys, time
-from orinbench.internal.v1 import worker_pb2 as w
-from orinbench.v1 import record_pb2 as pb
-from orinbench_engines.protocol import Channel
-
-channel = Channel(socket.socket(fileno=int(sys.argv[sys.argv.index("--fd") + 1])), receives=w.ToWorker)
-channel.send(w.FromWorker(hello=w.Hello(protocol=1)))
-prepare = channel.receive().prepare
-channel.send(w.FromWorker(ready=w.Ready()))
-channel.send(w.FromWorker(phase=w.Phase(kind=w.PHASE_KIND_SAMPLING)))
-index = prepare.first_index
-memory = pb.MemoryReading(method=pb.MEMORY_METHOD_PROCESS_RSS, peak_rss_bytes=500 if prepare.segment == 1 else 100)
-sample = pb.SampleRecord(index=index, sample_id=f"s-{index:05}", segment=prepare.segment, window_ns=1, memory=memory)
-sample.start_monotonic_ns = time.monotonic_ns()
-body = pb.RecordBody(sample=sample).SerializeToString()
-channel.send(w.FromWorker(result=w.Result(index=index, body=body)))
-if prepare.segment > 1:
-    channel.send(w.FromWorker(done=w.Done(memory=memory)))
-while channel.receive():
-    pass
-"""
+            assert whole(list(wire.watch(run.name)), 40).state == record_pb2.RUN_STATE_SUCCEEDED

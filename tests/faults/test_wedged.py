@@ -66,7 +66,10 @@ def daemon_with(folder: Path, worker: str) -> Daemon:
     python.write_text(f'#!/bin/sh\nexec {sys.executable} {script} "$@"\n')
     python.chmod(0o755)
     runtimes = {"default": {"python": sys.executable}, "bad": {"python": str(python)}}
-    return Daemon(folder, runtimes=runtimes, deadlines={"first_sample_s": 3.0, "stop_s": 0.2, "reap_s": 0.5})
+    # In a sandbox no worker could reach the freezer.
+    return Daemon(
+        folder, isolation="none", runtimes=runtimes, deadlines={"first_sample_s": 3.0, "stop_s": 0.2, "reap_s": 0.5}
+    )
 
 
 def board(wire: Wire) -> board_pb2.Board:

@@ -41,22 +41,28 @@ def begin():
 print("last words on stderr", file=sys.stderr, flush=True)
 """
 
+# A runtime whose workers run that instead. The file is all that a sandbox shows of it.
+_PYTHON = """#!/bin/sh
+[ "$1" = -m ] || exec {python} "$@"
+exec {python} - "$@" << 'END'
+{worker}
+END
+"""
+
 Play = Callable[[str], tuple[Daemon, Wire, list[record_pb2.Record]]]
 
 
 @pytest.fixture
 def play(folder: Path) -> Iterator[Play]:
     """Run ten null samples with a worker that ends as the given script says."""
-    script = folder / "worker.py"
     python = folder / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} {script} "$@"\n')
-    python.chmod(0o755)
     deadlines = {"start_s": 5.0, "load_s": 5.0, "first_sample_s": 1.5, "sample_floor_s": 1.0, "stop_s": 0.5}
     runtimes = {"default": {"python": sys.executable}, "bad": {"python": str(python)}}
     with running(folder, runtimes=runtimes, deadlines=deadlines) as daemon, connect(daemon) as wire:
 
         def perform(ending: str) -> tuple[Daemon, Wire, list[record_pb2.Record]]:
-            script.write_text(_PRELUDE + ending)
+            python.write_text(_PYTHON.format(python=sys.executable, worker=_PRELUDE + ending))
+            python.chmod(0o755)
             run = wire.create(wire.plan(10, runtime="bad"))
             return daemon, wire, list(wire.watch(run.name))
 
@@ -163,20 +169,22 @@ def test_only_some_failures_can_go_on(play: Play, name: str, goes_on: bool) -> N
 
 
 def test_a_missing_interpreter_is_one_clear_failure(folder: Path) -> None:
-    """A runtime whose interpreter is not there fails the run as infrastructure and names the path."""
+    """A runtime whose interpreter is not there fails the run as infrastructure; path, key and remedy are named."""
     runtimes = {"default": {"python": sys.executable}, "gone": {"python": str(folder / "nowhere")}}
     with running(folder, runtimes=runtimes) as daemon, connect(daemon) as wire:
         records = list(wire.watch(wire.create(wire.plan(2, runtime="gone")).name))
 
     failure = finished_of(records).failure
     assert failure.reason == "RUNTIME_BROKEN"
-    assert str(folder / "nowhere") in failure.message
+    assert failure.failure_class == record_pb2.FAILURE_CLASS_INFRASTRUCTURE
+    for named in (str(folder / "nowhere"), "[runtimes.gone]", "scripts/make-runtime gone"):
+        assert named in failure.message
 
 
 def test_a_chatty_worker_leaves_only_its_last_64_kib(play: Play) -> None:
-    """Ten megabytes on standard error do not fill the daemon: the failure keeps the end of it."""
-    _, _, records = play("for i in range(200000): print('x' * 50, i, file=sys.stderr)\nos._exit(9)")
+    """A megabyte on standard error do not fill the daemon: the failure keeps the end of it."""
+    _, _, records = play("for i in range(20000): print('x' * 50, i, file=sys.stderr)\nos._exit(9)")
 
     tail = finished_of(records).failure.stderr_tail
     assert 60_000 < len(tail) <= 65_536
-    assert tail.rstrip().endswith("199999")
+    assert tail.rstrip().endswith("19999")

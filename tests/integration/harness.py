@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import grpc
+import psutil
 from google.rpc import error_details_pb2, status_pb2
 from orinbench.v1 import artifact_pb2, artifact_pb2_grpc, board_pb2_grpc, record_pb2, run_pb2, run_pb2_grpc
 from orinbench_profiles import canonical_json, digest_bytes
@@ -45,15 +46,21 @@ class Daemon:
         """Everything it has logged, over all its lives."""
         return (self.folder / "log").read_text()
 
-    def start(self, **environment: str) -> None:
-        """Start it and wait for its ready line."""
-        assert self.launch(**environment), f"the daemon did not start: {self.log}"
+    @property
+    def worker(self) -> psutil.Process:
+        """The process that runs the model: the innermost one, for a sandbox has processes of its own."""
+        (leaf,) = (found for found in psutil.Process(self.pid).children(recursive=True) if not found.children())
+        return leaf
 
-    def launch(self, **environment: str) -> bool:
+    def start(self, *around: str, **environment: str) -> None:
+        """Start it and wait for its ready line. `around` is a command that gets its command as arguments."""
+        assert self.launch(*around, **environment), f"the daemon did not start: {self.log}"
+
+    def launch(self, *around: str, **environment: str) -> bool:
         """Start it and wait for its ready line; False if it ends without one."""
         with (self.folder / "log").open("a") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "orinbenchd", "--config", str(self.config)],
+                [*around, sys.executable, "-m", "orinbenchd", "--config", str(self.config)],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -100,11 +107,13 @@ class Daemon:
 
 
 @contextmanager
-def running(folder: Path, environment: dict[str, str] | None = None, **settings: Any) -> Iterator[Daemon]:
+def running(
+    folder: Path, *around: str, environment: Mapping[str, str] | None = None, **settings: Any
+) -> Iterator[Daemon]:
     """A started daemon, ended afterwards."""
     daemon = Daemon(folder, **settings)
     try:
-        daemon.start(**(environment or {}))
+        daemon.start(*around, **environment or {})
         yield daemon
     finally:
         daemon.close()
@@ -139,13 +148,13 @@ class Wire:
         self.artifacts.PutArtifact(messages())
         return digest
 
-    def plan(self, samples: int, *, runtime: str = "default", **options: Any) -> run_pb2.RunPlan:
-        """Push a null model and `samples` small inputs; return the plan. `options` go to the null engine."""
+    def plan(self, samples: int, *, runtime: str = "default", engine: str = "null", **options: Any) -> run_pb2.RunPlan:
+        """Push a null model and `samples` small inputs; return the plan. `options` go to the engine."""
         model = {
             "id": "null",
             "title": "Null",
             "license": "Apache-2.0",
-            "engine": "null",
+            "engine": engine,
             "adapter": "none",
             "runtime": runtime,
             "dtype": "none",
@@ -213,12 +222,12 @@ def reason_of(error: grpc.RpcError) -> tuple[grpc.StatusCode, str, dict[str, str
 
 
 def to_toml(values: dict[str, Any], prefix: str = "") -> str:
-    """Write plain values, lists of tables and tables as TOML."""
+    """Write plain values, lists and tables as TOML."""
     plain, tables = [], []
     for key, value in values.items():
         if isinstance(value, dict):
             tables.append(f"[{prefix}{key}]\n" + to_toml(value, f"{prefix}{key}."))
-        elif isinstance(value, list):
+        elif isinstance(value, list) and all(isinstance(item, dict) for item in value):
             tables += [f"[[{prefix}{key}]]\n" + to_toml(item, f"{prefix}{key}.") for item in value]
         else:
             plain.append(f"{key} = {json.dumps(value)}\n")

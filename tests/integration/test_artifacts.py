@@ -12,9 +12,9 @@ import grpc
 import pytest
 from orinbench.v1 import artifact_pb2 as pb
 from orinbench.v1 import run_pb2
-from orinbench_profiles import digest_bytes
+from orinbench_profiles import canonical_json, digest_bytes
 
-from tests.integration.harness import Daemon, Wire, connect, reason_of, running
+from tests.integration.harness import Daemon, Wire, connect, reason_of, running, samples_of
 
 
 def messages(
@@ -126,6 +126,26 @@ def test_an_artifact_in_use_is_not_deleted(wire: Wire) -> None:
     list(wire.watch(run.name))
     wire.artifacts.DeleteArtifact(pb.DeleteArtifactRequest(digest=needed))
     assert has(wire, needed).missing
+
+
+def test_attachments_are_needed_and_protected_as_inputs_are(wire: Wire) -> None:
+    """A plan is refused while an attachment is missing; with it the run is made, and it stays while needed."""
+    plan, shared = wire.plan(1000, delay_ms=20), b"audio that all samples share"
+    text = {"digest": wire.put(b"nothing"), "bytes": 7, "media_type": "text/plain"}
+    attached = {"digest": digest_bytes(shared), "bytes": len(shared), "media_type": "audio/wav"}
+    lines = (canonical_json({"sample_id": str(i), "input": text, "attachments": [attached]}) for i in range(1000))
+    plan.inputs_digest = wire.put(b"".join(lines))
+
+    with pytest.raises(grpc.RpcError) as refused:
+        wire.create(plan)
+    assert reason_of(refused.value)[1:] == ("ARTIFACT_MISSING", {"digests": attached["digest"], "count": "1"})
+
+    wire.put(shared)
+    run = wire.create(plan)
+    assert len(samples_of(wire.until_sample(run.name, 0))) >= 1
+    with pytest.raises(grpc.RpcError) as in_use:
+        wire.artifacts.DeleteArtifact(pb.DeleteArtifactRequest(digest=digest_bytes(shared)))
+    assert reason_of(in_use.value)[1] == "ARTIFACT_IN_USE"
 
 
 def test_artifacts_are_listed_in_pages(wire: Wire) -> None:

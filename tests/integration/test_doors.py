@@ -47,6 +47,7 @@ GOOD = {"data_dir": "data", "socket": "d.sock"}
         ({"tcp": "127.0.0.1:50061"}, "token"),
         ({"tcp": "localhost"}, "not host:port"),
         ({"runtimes": {"nemo": {"python": "/usr/bin/python3"}}}, "'default'"),
+        ({"isolation": "full"}, "isolation: Input should be 'none', 'network' or 'sandbox'"),
         ({"socket": "x" * 120}, "107 bytes"),
         ({"socket": "", "tcp": ""}, "tcp"),
     ],

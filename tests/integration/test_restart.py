@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import psutil
 import pytest
 from orinbench.v1 import record_pb2
 
@@ -17,7 +16,7 @@ def test_a_killed_daemon_continues_in_a_second_segment(folder: Path) -> None:
         with connect(daemon) as wire:
             run = wire.create(wire.plan(60, delay_ms=10))
             seen = wire.until_sample(run.name, 20)
-        worker = psutil.Process(daemon.pid).children()[0]
+        worker = daemon.worker
         daemon.kill()
         worker.wait(10)
         daemon.start()
@@ -58,7 +57,7 @@ def test_a_stopped_daemon_hands_its_run_to_the_next(folder: Path) -> None:
             first = wire.create(wire.plan(40, delay_ms=20))
             second = wire.create(wire.plan(3))
             wire.until_sample(first.name, 5)
-        worker = psutil.Process(daemon.pid).children()[0]
+        worker = daemon.worker
         assert daemon.stop() == 0
         assert not worker.is_running()
         daemon.start()
@@ -75,7 +74,7 @@ def test_a_cancelling_run_is_cancelled_after_a_restart(folder: Path) -> None:
         with connect(daemon) as wire:
             run = wire.create(wire.plan(1000, delay_ms=20))
             wire.until_sample(run.name, 3)
-            psutil.Process(daemon.pid).children()[0].suspend()
+            daemon.worker.suspend()
             wire.runs.CancelRun(run_pb2.CancelRunRequest(name=run.name))
         daemon.kill()
         daemon.start()

@@ -53,7 +53,7 @@ else:
 SUITE = "fa-demo-v1"
 
 #: What every run of a CPU model on a simulated board carries.
-ALWAYS = {"SIMULATED", "MEMORY_METHOD", "ISOLATION_LOW"}
+ALWAYS = {"SIMULATED", "MEMORY_METHOD"}
 
 #: While events are awaited the worker is held, and let go for a moment this often.
 _PULSE_EVERY_S, _PULSE_S = 0.25, 0.004

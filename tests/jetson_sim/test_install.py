@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from orinbenchd.sandbox import Hidden, Isolation, Sandbox, View
 
 from tests.jetson_sim.builder import build
 
@@ -54,7 +55,7 @@ def test_a_dry_run_prints_the_exact_plan_and_changes_nothing(tmp_path: Path) -> 
         f"do     rm -rf {source}",
         f"do     mkdir {source}",
         f"do     cp -r {' '.join(str(here / part) for part in parts)} {source}",
-        f"do     {at}/opt/orinbench/bin/python {pip} {source}[daemon]",
+        f"do     {at}/opt/orinbench/bin/python {pip} {source}[daemon,prepare]",
         f"do     rm -rf {source}",
         f"write  {at}/etc/orinbench/orinbenchd.toml",
         f"write  {at}/etc/systemd/system/orinbenchd.service",
@@ -160,6 +161,29 @@ def test_systemd_finds_no_fault_in_the_units(units: Path) -> None:
     )
 
     assert (ended.returncode, ended.stdout + ended.stderr) == (0, "")
+
+
+@pytest.mark.root
+@pytest.mark.tool("bwrap")
+@pytest.mark.parametrize(
+    ("covered", "works"),
+    [((), True), (("/sys/fs/cgroup",), True), (("/proc/sys/kernel/hostname",), False), (("/proc/sys",), False)],
+    ids=["nothing", "ProtectControlGroups", "ProtectHostname", "ProtectKernelTunables"],
+)
+def test_the_daemons_unit_covers_nothing_that_a_sandbox_needs(covered: tuple[str, ...], works: bool) -> None:
+    """What systemd would mount over /proc keeps an ordinary user's bubblewrap from its own; the unit asks for none."""
+    mounts = "".join(f"mount -o bind,ro {path} {path} && " for path in covered)
+    user = "setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs"
+    sandbox = "bwrap --unshare-user --unshare-pid --unshare-net --ro-bind / / --dev /dev --proc /proc true"
+    ended = subprocess.run(["unshare", "--mount", "sh", "-c", f"{mounts}exec {user} {sandbox}"], timeout=60)
+
+    assert (ended.returncode == 0) == works
+    directives = (REPOSITORY / "systemd/orinbenchd.service").read_text().splitlines()
+    (permitted,) = (line.split("=")[1].split() for line in directives if line.startswith("RestrictNamespaces="))
+    made = Sandbox(Isolation("sandbox"), Hidden(())).prefix(View(scratch=Path("/"), readable=()))
+    assert {option[10:] for option in made if option.startswith("--unshare-")} | {"mnt"} <= set(permitted)
+    for name in ("ProtectHostname", "ProtectKernelTunables", "ProtectKernelLogs", "ProcSubset", "PrivateDevices"):
+        assert not [line for line in directives if line.startswith(f"{name}=")]
 
 
 @pytest.mark.tool("systemd-analyze")

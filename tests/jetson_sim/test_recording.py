@@ -13,6 +13,7 @@ from pathlib import Path
 from orinbench_profiles.loader import load_hardware
 from orinbenchd.board.board import Board
 from orinbenchd.board.rootfs import Root
+from orinbenchd.sandbox import Isolation
 from orinbenchd.telemetry.sysfs import SysfsSource
 from orinbenchd.telemetry.tegrastats import parse_file
 
@@ -46,7 +47,10 @@ def test_a_recording_reads_like_the_board_it_was_taken_of(tmp_path: Path) -> Non
     assert ended.returncode == 0, ended.stderr
     copy = tmp_path / "copy"
     profile = load_hardware("agx-orin-32gb-maxn").declaration
-    original, again = (Board(root, profile, helper_socket=None, data_dir=tmp_path) for root in (built.root, copy))
+    original, again = (
+        Board(root, profile, helper_socket=None, data_dir=tmp_path, isolation=Isolation("sandbox"))
+        for root in (built.root, copy)
+    )
     expected, found = original.identity(), again.identity()
     assert found.os_release == "Image of REMOVED on REMOVED"
     for field in ("boot_id", "os_release"):

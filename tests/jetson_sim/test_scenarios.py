@@ -8,12 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.jetson_sim import rig
+from tests.jetson_sim import events, rig
 
 REPOSITORY = Path(__file__).parents[2]
 CLIENT = (sys.executable, "-m", "orinbench_client.cli.main")
@@ -54,6 +55,21 @@ def test_a_scenario_comes_out_as_it_says(path: Path) -> None:
     if path.stem == "tegrastats-killed":
         assert result["tegrastats"] == {"restarts": 1, "gaps": 1}
         assert result["samples"] == 40
+
+
+def test_who_holds_the_gpu_is_told(tmp_path: Path) -> None:
+    """`orinbench board` names the processes on the GPU by name and pid, with their memory in its JSON."""
+    with rig.running(tmp_path, "agx-orin-32gb", prepare=partial(events.gpu_client, name="Xorg", pid=4711)) as running:
+        text, content = (
+            subprocess.run(
+                [*CLIENT, "board", "--host", running.host, *more], capture_output=True, text=True, check=True
+            )
+            for more in ([], ["--json"])
+        )
+
+    assert "Xorg (pid 4711)" in text.stdout
+    (client,) = [client for client in json.loads(content.stdout)["gpu_clients"] if client["name"] == "Xorg"]
+    assert (int(client["pid"]), int(client["memory_bytes"])) == (4711, 43_008 * 1024)
 
 
 def test_a_daemon_killed_in_a_run_leaves_the_board_as_it_was(tmp_path: Path) -> None:

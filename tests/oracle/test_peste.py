@@ -75,6 +75,7 @@ def test_accuracy_board(board: dict[str, Any], published: dict[str, Any]) -> Non
     rows = board["boards"]["accuracy"]["rows"]
 
     assert [row["model_id"] for row in published["accuracy"]] == [row["model_id"] for row in rows]
+    assert [expected.pop("run_id") for expected in published["accuracy"]] == [run["run_id"] for run in board["runs"]]
     for expected, row in zip(published["accuracy"], rows, strict=True):
         _agrees(expected, row)
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from orinbench_client.boards.figures import Figure, Figures, counts_of, model_facts
+from orinbench_client.boards.document import Document, ModelNames, head
+from orinbench_client.boards.figures import Figure, Figures, counts_of, has_device_memory, model_facts
 from orinbench_client.boards.pareto import Point, front
 from orinbench_client.boards.selection import Group
-from orinbench_client.bundles.model import Axis, Labelled, ScoredRun
-from orinbench_client.statistics import CONFIDENCE, REPLICATES, SEED
-from orinbench_client.text import get_normalizer
+from orinbench_client.bundles.model import Axis, ScoredRun
+from orinbench_client.text import get_normalizer, normalizer_names
 
 SCHEMA = "orinbench-leaderboard-1"
-DEVELOPMENT_HEADING = "development profile, not comparable"
 NO_DIFFERENCE = "No clear difference"
 FIRST_LOWER = "First model has lower CER"
 
-Document = dict[str, Any]
 _Cost = tuple[str, Axis, tuple[str, ...]]
 #: Pareto fronts: name, axis, and the figure that is the cost: the first that all runs have.
 _COSTS: tuple[_Cost, ...] = (
@@ -41,54 +38,40 @@ def build_board(group: Group) -> Document:
     }
     return {
         "schema": SCHEMA,
-        "heading": DEVELOPMENT_HEADING if group.development else None,
-        "suite": _labelled(group.suite),
-        "hardware": _labelled(group.hardware),
-        "execution_contract": _labelled(group.contract),
-        "normalizer": {"name": group.normalizer, "digest": get_normalizer(group.normalizer).digest}
-        if group.normalizer
+        **head(group),
+        "normalizer": {"name": group.scored_by, "digest": get_normalizer(group.scored_by).digest}
+        if group.scored_by in normalizer_names()
         else None,
         "samples": len(counts_of(group.runs[0]).sample_ids) if group.runs else None,
-        "uncertainty": {
-            "method": "utterance-level percentile bootstrap",
-            "confidence_level": CONFIDENCE,
-            "replicates": REPLICATES,
-            "seed": SEED,
-        },
+        "runs": [builder.names(run) for run in builder.by_accuracy],
         "boards": {name: board for name, board in boards.items() if board},
         "diagnostics": [{**builder.names(run), **run.diagnostics} for run in builder.by_accuracy],
-        "unranked": builder.unranked(),
     }
-
-
-def _labelled(label: Labelled) -> dict[str, str]:
-    return {"id": label.name, "digest": label.digest}
 
 
 class _Builder:
     def __init__(self, group: Group) -> None:
         self._group = group
         self._figures = Figures(group.runs)
-        self._ids = Counter(run.facts.model.name for run in group.runs)
+        self._names = ModelNames(group)
         self.by_accuracy = sorted(group.runs, key=self._accuracy_order)
 
     def names(self, run: ScoredRun) -> Figure:
         return {"model_id": self._model(run), "run_id": run.facts.run_id}
 
     def _model(self, run: ScoredRun) -> str:
-        """Return the model's id; with part of its digest where the board holds several versions of it."""
-        model = run.facts.model
-        return model.name if self._ids[model.name] == 1 else f"{model.name}@{model.digest[7:15]}"
+        return self._names.of(run.facts)
 
     def _accuracy_order(self, run: ScoredRun) -> tuple[float, float, str]:
         counts = counts_of(run)
         return (counts.cer, counts.wer, self._model(run))
 
     def accuracy(self) -> Document:
-        memory = {run.facts.run_id for run in self._group.ranked_by("memory")}
+        """Return the rows, which hold nothing that differs between two runs with the same outputs."""
+        memory = {run.facts.run_id for run in self._group.ranked_by("memory") if has_device_memory(run)}
         rows = [
             {
-                **self.names(run),
+                "model_id": self._model(run),
                 "model_digest": run.facts.model.digest,
                 "origin": run.facts.origin,
                 **self._figures.accuracy(run),
@@ -97,7 +80,7 @@ class _Builder:
             }
             for run in self.by_accuracy
         ]
-        return {"rows": _ranked(rows), "comparisons": [self._comparison(*pair) for pair in pairwise(self.by_accuracy)]}
+        return {"rows": ranked(rows), "comparisons": [self._comparison(*pair) for pair in pairwise(self.by_accuracy)]}
 
     def _comparison(self, first: ScoredRun, second: ScoredRun) -> Figure:
         interval = self._figures.cer_difference(first.facts.run_id, second.facts.run_id)
@@ -115,11 +98,11 @@ class _Builder:
         rows = self._rows("memory", self._figures.memory)
         # Numbers taken by different methods are never ranked together.
         methods = sorted({str(row["memory_method"]) for row in rows})
-        ranked: list[Figure] = []
+        in_order: list[Figure] = []
         for method in methods:
             own = [row for row in rows if row["memory_method"] == method]
-            ranked += _ranked(sorted(own, key=lambda row: (-row["memory_efficiency"], row["wer"], row["model_id"])))
-        return {"methods": methods, "rows": ranked} if ranked else None
+            in_order += ranked(sorted(own, key=lambda row: (-row["memory_efficiency"], row["wer"], row["model_id"])))
+        return {"methods": methods, "rows": in_order} if in_order else None
 
     def speed(self) -> Document | None:
         return self._cheapest("speed", self._figures.speed, ("rtf", "window_mean_s"))
@@ -133,7 +116,7 @@ class _Builder:
         if cost is None:
             return None
         ordered = sorted(rows, key=lambda row: (row[cost], row["cer"], row["wer"], row["model_id"]))
-        return {"ranked_by": cost, "rows": _ranked(ordered)}
+        return {"ranked_by": cost, "rows": ranked(ordered)}
 
     def _rows(self, axis: Axis, figure: Callable[[ScoredRun], Figure]) -> list[dict[str, Any]]:
         rows = []
@@ -155,19 +138,9 @@ class _Builder:
                 fronts[name] = front(points, cost, self._figures)
         return fronts
 
-    def unranked(self) -> list[Figure]:
-        return [
-            {
-                "model_id": entry.run.model.name,
-                "run_id": entry.run.run_id,
-                "axes": list(entry.axes),
-                "cause": entry.cause,
-            }
-            for entry in self._group.unranked
-        ]
 
-
-def _ranked(rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
+def ranked(rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    """Return rows that are in order with their ranks."""
     return [{"rank": rank, **row} for rank, row in enumerate(rows, start=1)]
 
 

@@ -9,9 +9,12 @@ from typing import Any
 
 from orinbench_profiles.digest import canonical_json, digest_bytes
 
-from orinbench_client.boards.build import Document, build_board
-from orinbench_client.boards.render import index_markdown, to_csv, to_json, to_markdown
+from orinbench_client.boards.build import build_board
+from orinbench_client.boards.document import Document
+from orinbench_client.boards.graded import build_graded
+from orinbench_client.boards.render import index_markdown, summary_markdown, to_csv, to_json, to_markdown
 from orinbench_client.boards.selection import Group, group_runs
+from orinbench_client.boards.summary import summarise, summary_table
 from orinbench_client.boards.svg import board_charts
 from orinbench_client.bundles.files import read_json, write_file
 from orinbench_client.bundles.model import ScoredRun
@@ -24,20 +27,25 @@ SCHEMA = "orinbench-leaderboards-1"
 def make_files(runs: Sequence[ScoredRun], charts: bool = True) -> dict[str, bytes]:
     """Return every file of the boards of `runs`, content by path relative to the output folder.
 
-    One board lies in the folder itself; of several each has a folder of its own. index.json lists boards and files.
+    One board lies in the folder itself; of several each has a folder of its own, and summary.* has a row a model with
+    what each of them says. index.json lists boards and files.
     """
     groups = group_runs(runs)
     several = len(groups) > 1
     files: dict[str, bytes] = {}
-    boards = []
+    boards, documents = [], []
     for group in groups:
         folder = folder_name(group) if several else "."
-        document = build_board(group)
+        document = build_graded(group) if group.graded else build_board(group)
         prefix = f"{folder}/" if several else ""
         files |= {prefix + name: content.encode() for name, content in _render(document, charts).items()}
-        boards.append(_entry(folder, document))
+        boards.append(_entry(folder, group, document))
+        documents.append(document)
     if several:
+        summary = summarise(documents)
         files["leaderboards.md"] = index_markdown(boards).encode()
+        files["summary.json"] = to_json(summary).encode()
+        files["summary.md"] = summary_markdown(summary_table(summary)).encode()
     index = {"schema": SCHEMA, "boards": boards, "files": {name: digest_bytes(data) for name, data in files.items()}}
     files[INDEX] = to_json(index).encode()
     return files
@@ -52,20 +60,20 @@ def _render(document: Document, charts: bool) -> dict[str, str]:
     return {**files, **(board_charts(document) if charts else {})}
 
 
-def _entry(folder: str, document: Document) -> dict[str, Any]:
+def _entry(folder: str, group: Group, document: Document) -> dict[str, Any]:
     return {
         "folder": folder,
         "suite": document["suite"]["id"],
         "hardware": document["hardware"]["id"],
         "execution_contract": document["execution_contract"]["id"],
-        "ranked": len(document["boards"]["accuracy"]["rows"]),
+        "ranked": len(group.runs),
         "unranked": len(document["unranked"]),
     }
 
 
 def folder_name(group: Group) -> str:
     """Return a folder name that says suite, hardware and contract, and tells any two groups apart."""
-    key = [group.suite.digest, group.hardware.digest, group.contract.digest, group.normalizer]
+    key = [group.suite.digest, group.hardware.digest, group.contract.digest, group.scored_by]
     words = f"{group.suite.name} {group.hardware.name} {group.contract.name}"
     slug = re.sub("[^a-z0-9]+", "-", words.lower()).strip("-")[:100].rstrip("-")
     return f"{slug}-{digest_bytes(canonical_json(key))[7:15]}"

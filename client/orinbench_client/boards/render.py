@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orinbench_client.boards.build import Document
+from orinbench_client.boards.document import Document
+from orinbench_client.boards.graded_tables import graded_tables
 from orinbench_client.boards.tables import Table, board_tables
 
 
@@ -19,15 +20,19 @@ def to_json(document: Document) -> str:
 
 def to_csv(document: Document) -> str:
     """Return the rows of all boards in full precision, one line a run and board; an absent reading is empty."""
-    rows = [
-        {"board": name, **_flat(row)} for name, board in document["boards"].items() for row in board.get("rows", [])
-    ]
+    rows = [{"board": name, **_flat(row)} for name, board in document["boards"].items() for row in _rows(board)]
     columns = list(dict.fromkeys(column for row in rows for column in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def _rows(board: Any) -> list[Mapping[str, Any]]:
+    """Return the rows of a board, which may be a list of cells or fronts without any."""
+    rows: list[Mapping[str, Any]] = board if isinstance(board, list) else board.get("rows", [])
+    return rows
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,9 +48,10 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 def to_markdown(document: Document) -> str:
     """Return the board for people to read."""
     parts = [f"# Leaderboard: {_escape(document['suite']['id'])}", *_head(document)]
-    for table in board_tables(document):
+    tables = graded_tables(document) if "scorer" in document else board_tables(document)
+    for table in tables:
         parts += [f"## {_escape(table.title)}", _markdown_table(table)]
-    if not document["boards"]["accuracy"]["rows"]:
+    if not any(map(_rows, document["boards"].values())):
         parts.append("No run is ranked.")
     return "\n\n".join(parts) + "\n"
 
@@ -56,8 +62,9 @@ def _head(document: Document) -> list[str]:
         f"- {name}: {_escape(document[key]['id'])} (`{document[key]['digest']}`)"
         for name, key in (("Suite", "suite"), ("Hardware", "hardware"), ("Execution", "execution_contract"))
     ]
-    if document["normalizer"]:
-        lines.append(f"- Normaliser: {document['normalizer']['name']} (`{document['normalizer']['digest']}`)")
+    for name, key in (("Normaliser", "normalizer"), ("Scorer", "scorer")):
+        if made_by := document.get(key):
+            lines.append(f"- {name}: {made_by['name']} (`{made_by['digest']}`)")
     lines.append(
         f"- Intervals: {100 * uncertainty['confidence_level']:g} %, {uncertainty['method']},"
         f" {uncertainty['replicates']} replicates, seed {uncertainty['seed']}"
@@ -79,6 +86,11 @@ def _escape(text: str) -> str:
     return plain
 
 
+def summary_markdown(table: Table) -> str:
+    """Return the summary of several boards."""
+    return f"# {_escape(table.title)}\n\n{_markdown_table(table)}\n"
+
+
 def index_markdown(boards: Sequence[Mapping[str, Any]]) -> str:
     """Return the list of several boards, each in a folder of its own."""
     lines = [
@@ -86,4 +98,4 @@ def index_markdown(boards: Sequence[Mapping[str, Any]]) -> str:
         f"({board['folder']}/leaderboard.md)"
         for board in boards
     ]
-    return "# Leaderboards\n\n" + "\n".join(lines) + "\n"
+    return "# Leaderboards\n\n[All suites on one page](summary.md)\n\n" + "\n".join(lines) + "\n"

@@ -1,7 +1,8 @@
 """Which runs share a board, and which of them are ranked in it. Whoever is not is listed with the cause.
 
-A board holds runs of one suite digest, one hardware profile and one execution contract, under one normaliser. In it
-one run a model is ranked: of imported runs the only one at the model's current digest, of native ones the last.
+A board holds runs of one suite digest, one hardware profile and one execution contract, under one normaliser or scorer.
+The variants of a suite, each with its own digest, share a board, in which they are ranked apart. One run a model and
+variant is ranked: of imported runs the only one at the model's current digest, of native ones the last.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Group:
     suite: Labelled
     hardware: Labelled
     contract: Labelled
-    normalizer: str
+    scored_by: str
+    graded: bool
     development: bool
     runs: tuple[ScoredRun, ...]
     unranked: tuple[Unranked, ...]
@@ -69,7 +71,7 @@ def group_runs(runs: Sequence[ScoredRun]) -> list[Group]:
     unsound = [run for run in runs if _obstacles(run)]
     members: dict[tuple[_Key, str], list[ScoredRun]] = {}
     for run in sound or unsound:
-        members.setdefault((_key(run), run.normalizer), []).append(run)
+        members.setdefault((_key(run), run.scored_by), []).append(run)
     stray = unsound if sound else []
     return [
         _group(group, [run for run in stray if key in _homes(run, members)]) for key, group in sorted(members.items())
@@ -77,7 +79,8 @@ def group_runs(runs: Sequence[ScoredRun]) -> list[Group]:
 
 
 def _key(run: ScoredRun) -> _Key:
-    return _Key(run.facts.suite.digest, run.facts.hardware.digest, run.facts.contract.digest)
+    suite = run.facts.suite.digest if run.grading is None else run.grading.family
+    return _Key(suite, run.facts.hardware.digest, run.facts.contract.digest)
 
 
 def _homes(run: ScoredRun, members: Mapping[tuple[_Key, str], Sequence[ScoredRun]]) -> list[tuple[_Key, str]]:
@@ -92,8 +95,8 @@ def _obstacles(run: ScoredRun) -> list[str]:
         return [facts.failure or facts.state]
     if facts.causes:
         return list(facts.causes)
-    if run.counts is None:
-        return ["no score of this normaliser by this version: orinbench score"]
+    if run.counts is None and run.grading is None:
+        return ["no score of this kind by this version: orinbench score"]
     return []
 
 
@@ -109,10 +112,11 @@ def _group(runs: Sequence[ScoredRun], stray: Sequence[ScoredRun]) -> Group:
     chosen, surplus = _one_a_model(chosen)
     first = runs[0].facts
     return Group(
-        first.suite,
+        Labelled(first.suite.name, _key(runs[0]).suite),
         first.hardware,
         first.contract,
-        runs[0].normalizer,
+        runs[0].scored_by,
+        any(run.grading is not None for run in runs),
         development,
         tuple(sorted(chosen, key=lambda run: (run.facts.model.name, run.facts.run_id))),
         tuple(sorted([*unranked, *surplus], key=lambda entry: (entry.run.model.name, entry.run.run_id, entry.cause))),
@@ -133,11 +137,11 @@ def _voids(facts: RunFacts, development: bool) -> dict[str, tuple[Axis, ...]]:
 def _one_a_model(runs: Iterable[ScoredRun]) -> tuple[list[ScoredRun], list[Unranked]]:
     chosen: list[ScoredRun] = []
     surplus: list[Unranked] = []
-    by_model: dict[tuple[str, str], list[ScoredRun]] = {}
+    by_model: dict[tuple[str, str, str], list[ScoredRun]] = {}
     for run in runs:
         # An import may bring another version of a model than a second import: each is current in its own.
         version = "" if run.facts.origin == "orinbench" else run.facts.model.digest
-        by_model.setdefault((run.facts.model.name, version), []).append(run)
+        by_model.setdefault((run.facts.model.name, version, run.facts.suite.digest), []).append(run)
     for group in by_model.values():
         last = max(group, key=lambda run: (run.facts.end_ns, run.facts.run_id))
         if len(group) == 1 or last.facts.origin == "orinbench":

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
-from orinbench_client.boards.build import Document
+from orinbench_client.boards.document import Document
 from orinbench_client.boards.tables import COSTS, METHODS
 
 _WIDTH, _ROW, _TOP, _BOTTOM, _RIGHT = 760, 26, 48, 48, 72
@@ -33,6 +33,8 @@ def board_charts(document: Document) -> dict[str, str]:
     """Return the charts of a board, SVG text by file name. A board without rows has no chart."""
     boards = document["boards"]
     charts = {}
+    if "scorer" in document:
+        return _graded_charts(document)
     if rows := boards["accuracy"]["rows"]:
         charts["accuracy.svg"] = _bars("Character error rate, 95 % interval", _to_bars(rows, "cer", "cer_ci"))
     for method in boards.get("memory", {}).get("methods", []):
@@ -46,6 +48,19 @@ def board_charts(document: Document) -> dict[str, str]:
             charts[f"{name}.svg"] = _bars(COSTS[cost].capitalize(), _to_bars(board["rows"], cost, interval))
     for name, front in boards.get("pareto", {}).items():
         charts[f"pareto-{name.replace('_', '-')}.svg"] = _scatter(front)
+    return charts
+
+
+def _graded_charts(document: Document) -> dict[str, str]:
+    """Return a chart of the scores of each variant."""
+    charts = {}
+    rows = document["boards"].get("accuracy", {}).get("rows", [])
+    for variant in document["variants"]:
+        own = [row for row in rows if row["suite_digest"] == variant["suite_digest"]]
+        bars = [_Bar(_short(row["model"]), row["score"], row["ci"]) for row in own]
+        if bars:
+            name = "-".join(["accuracy", *variant["chosen"].values()])
+            charts[f"{name}.svg"] = _bars(f"{own[0]['metric'].capitalize()}, 95 % interval", bars)
     return charts
 
 

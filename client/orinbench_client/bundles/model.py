@@ -4,25 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+if TYPE_CHECKING:
+    from orinbench_client.scoring.grades import Grading
+
 IntArray = npt.NDArray[np.int64]
 Axis = Literal["accuracy", "memory", "speed", "energy"]
 AXES: tuple[Axis, ...] = ("accuracy", "memory", "speed", "energy")
-Origin = Literal["orinbench", "peste-1", "peste-2"]
+Origin = Literal["orinbench", "peste-1", "peste-2", "parse-upstream"]
 SUCCEEDED = "succeeded"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a model said to one sample. `audio_seconds` is None where the input is no audio or its length unknown."""
+    """What a model said to one sample. `audio_seconds` is None where the input is no audio or its length unknown.
+
+    `answer` is the text without what a thinking model thought, as its adapter told them apart; None where it did not.
+    """
 
     sample_id: str
     text: str
     audio_seconds: float | None = None
+    answer: str | None = None
+
+    @property
+    def reply(self) -> str:
+        """What is to be graded."""
+        return self.text if self.answer is None else self.answer
 
 
 @dataclass(frozen=True)
@@ -137,9 +149,13 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class ScoredRun:
-    """A run with one of its scores: what boards are made of. `counts` is None where there is no score."""
+    """A run with one of its scores: what boards are made of. Without a score both `counts` and `grading` are None.
+
+    `scored_by` is the normaliser whose edits are in `counts`, or the scorer whose grades are in `grading`.
+    """
 
     facts: RunFacts
-    normalizer: str
-    counts: Counts | None
+    scored_by: str
+    counts: Counts | None = None
     diagnostics: Mapping[str, object] = field(default_factory=dict)
+    grading: Grading | None = None

@@ -258,6 +258,13 @@ def audio_seconds(sample: SampleRecord) -> float | None:
     return sample.audio_seconds if known else None
 
 
+def answer_of(sample: SampleRecord) -> str | None:
+    """Return the answer that the adapter of a thinking model told apart from its thoughts; None where it did not."""
+    structured = _structured(sample.structured_json)
+    answer = structured.get("answer_text") if isinstance(structured, dict) else None
+    return answer if isinstance(answer, str) else None
+
+
 def _structured(text: str) -> object:
     if not text:
         return None

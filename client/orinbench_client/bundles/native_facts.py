@@ -32,7 +32,7 @@ from orinbench_client.bundles.model import (
     Timing,
     Violation,
 )
-from orinbench_client.bundles.native import NativeContent, audio_seconds
+from orinbench_client.bundles.native import NativeContent, answer_of, audio_seconds
 
 _NS = 1e9
 #: Above these a reading is broken; below them the sums of any suite are exact in 64 bits.
@@ -46,7 +46,9 @@ def run_id_of(run: Run) -> str:
 
 def samples_of(content: NativeContent) -> list[Sample]:
     """Return the samples in the order of the suite."""
-    return [Sample(sample.sample_id, sample.text, audio_seconds(sample)) for sample in content.ordered()]
+    return [
+        Sample(sample.sample_id, sample.text, audio_seconds(sample), answer_of(sample)) for sample in content.ordered()
+    ]
 
 
 def facts_of(run: Run, content: NativeContent) -> RunFacts:

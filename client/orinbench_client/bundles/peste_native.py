@@ -14,9 +14,8 @@ from orinbench_client.bundles.model import SUCCEEDED, ModelFacts, Origin, RunFac
 from orinbench_client.bundles.peste_terms import aggregates, prediction_lines
 from orinbench_client.bundles.results import Bundle
 from orinbench_client.errors import BadInput
-from orinbench_client.scoring.score import score_samples
+from orinbench_client.scoring.score import score_samples, suite_normalizer
 from orinbench_client.suites import Suite, references
-from orinbench_client.text import get_normalizer
 
 _NS = 1e9
 
@@ -39,7 +38,7 @@ def translate(bundle: Bundle, suite: Suite, form: Origin) -> Translation:
     answers = references(suite)
     score = None
     if facts.state == SUCCEEDED:
-        score = score_samples(bundle.samples, answers, get_normalizer(suite.declaration.normalizer))
+        score = score_samples(bundle.samples, answers, suite_normalizer(suite.declaration))
     lines = prediction_lines(bundle.samples, answers, score) if score else []
     accepted = suite.declaration.accepts_digests
     suite_digest = accepted[0] if len(accepted) == 1 else facts.suite.digest

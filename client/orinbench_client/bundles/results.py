@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from orinbench_profiles.digest import digest_file
+from orinbench_profiles import SuiteDeclaration, digest_file
 
 from orinbench_client.bundles import peste_facts
 from orinbench_client.bundles.files import read_json, verify_manifest
 from orinbench_client.bundles.model import RunFacts, Sample, ScoredRun
 from orinbench_client.bundles.peste_import import RUN_SCHEMA, UPSTREAM
 from orinbench_client.errors import BadInput
-from orinbench_client.scoring.store import ScoreSummary, list_scores, read_counts, score_name
-from orinbench_client.text import get_normalizer
+from orinbench_client.scoring.catalogue import Summary, list_scores
+from orinbench_client.scoring.grade_store import GradeSummary, read_grading
+from orinbench_client.scoring.store import read_counts
+
+#: Schema of run.json of an import of Parse's answers.
+ANSWERS_SCHEMA: Final = "orinbench-imported-answers-1"
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,8 @@ class Bundle:
     """A verified bundle.
 
     `texts_digest` is what scores of it are bound to. `references` and `normalizer` are None for a native bundle:
-    they belong to the suite, which the client holds. `normalizer` is the suite's own.
+    they belong to the suite, which the client holds. `normalizer` is the suite's own; `declaration` is that of an
+    imported run's suite where its answers are graded.
     """
 
     path: Path
@@ -32,6 +37,7 @@ class Bundle:
     texts_digest: str
     references: Mapping[str, str] | None
     normalizer: str | None
+    declaration: SuiteDeclaration | None = None
 
 
 def open_bundle(path: Path) -> Bundle:
@@ -39,6 +45,10 @@ def open_bundle(path: Path) -> Bundle:
     head = _head(path)
     if head.get("schema") == RUN_SCHEMA:
         return _open_imported(path)
+    if head.get("schema") == ANSWERS_SCHEMA:
+        from orinbench_client.parse.bundle import open_answers
+
+        return open_answers(path)
     from orinbench_client.bundles import native, native_facts
 
     run, content = native.read_native(path)
@@ -97,29 +107,31 @@ def _folders(path: Path) -> Iterator[Path]:
             yield folder
 
 
-def load_run(path: Path, normalizer: str | None = None) -> ScoredRun:
-    """Load a bundle for a board with the score of `normalizer`, or of the suite's own where it is None.
+def load_run(path: Path, by: str | None = None) -> ScoredRun:
+    """Load a bundle for a board with the score by a normaliser or scorer, or by the suite's own where it is None.
 
     Raises BadInput for a damaged bundle, or one in a folder of another name.
     """
-    facts, summary = find_score(path, normalizer)
+    facts, summary = find_score(path, by)
     for what, found, expected in (("run", facts.run_id, path.name), ("suite", facts.suite.name, path.parent.name)):
         if found != expected:
             raise BadInput(f"{path}: holds {what} {found}: a copy? Remove it, or give the folder its name again")
     if summary is None:
-        return ScoredRun(facts, normalizer or "", None)
-    return ScoredRun(facts, summary.normalizer["name"], read_counts(path, summary), summary.diagnostics)
+        return ScoredRun(facts, by or "")
+    if isinstance(summary, GradeSummary):
+        return ScoredRun(facts, summary.made_by, grading=read_grading(path, summary))
+    return ScoredRun(facts, summary.made_by, read_counts(path, summary), summary.diagnostics)
 
 
-def find_score(path: Path, normalizer: str | None = None) -> tuple[RunFacts, ScoreSummary | None]:
-    """Return a bundle's facts and its score by `normalizer`, or the suite's own; None if this version made none.
+def find_score(path: Path, by: str | None = None) -> tuple[RunFacts, Summary | None]:
+    """Return a bundle's facts and its score by a normaliser or scorer, or by the suite's own.
 
-    Raises BadInput for a damaged bundle, and for a score of other texts than the bundle's.
+    The score is None if this version made none. Raises BadInput for a damaged bundle, and for a score of other texts
+    than the bundle's.
     """
     facts, texts_digest = _facts(path)
     for summary in list_scores(path):
-        name = normalizer or summary.suite_normalizer
-        if summary.normalizer["name"] != name or summary.name != score_name(facts.suite.digest, get_normalizer(name)):
+        if summary.made_by != (by or summary.by_default) or summary.name != summary.expected_name(facts.suite.digest):
             continue
         if summary.texts_digest != texts_digest:
             raise BadInput(f"{path}: its score {summary.name} is of other texts: remove the score, score anew")
@@ -128,7 +140,12 @@ def find_score(path: Path, normalizer: str | None = None) -> tuple[RunFacts, Sco
 
 
 def _facts(path: Path) -> tuple[RunFacts, str]:
-    if _head(path).get("schema") != RUN_SCHEMA:
+    schema = _head(path).get("schema")
+    if schema == ANSWERS_SCHEMA:
+        from orinbench_client.parse.bundle import read_facts
+
+        return read_facts(path)
+    if schema != RUN_SCHEMA:
         bundle = open_bundle(path)
         return bundle.facts, bundle.texts_digest
     # The texts are not read again: they were checked at the import, and the manifest vouches for them since.

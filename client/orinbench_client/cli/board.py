@@ -91,17 +91,34 @@ def describe(board: Board) -> Iterable[tuple[str, str]]:
         if failed.result != CHECK_RESULT_PASSED:
             yield f"  {failed.name}", f"expected {failed.expected}, found {failed.found}: {failed.hint}"
     yield "power mode", board.power_mode if board.HasField("power_mode") else "none, or not readable"
-    yield "isolation", board.isolation or "unknown"
-    yield "runtimes", ", ".join(board.runtimes) or "none"
+    yield "isolation", _isolation(board)
+    yield "runtimes", ", ".join(_runtimes(board)) or "none"
     yield "active run", board.active_run or "none"
     yield "queue", str(board.queue_length)
     yield "expected wait", seconds(board.expected_wait_s) if board.HasField("expected_wait_s") else "unknown"
-    if board.gpu_clients:
-        yield "on the GPU", ", ".join(f"{client.name} (pid {client.pid})" for client in board.gpu_clients)
+    clients = ", ".join(f"{client.name} (pid {client.pid})" for client in board.gpu_clients)
+    yield "on the GPU", f"unknown ({board.gpu_clients_unknown})" if board.gpu_clients_unknown else clients or "nobody"
     yield "watchers", str(board.watchers)
     yield "disk free", gibibytes(board.disk_free_bytes) if board.HasField("disk_free_bytes") else "unknown"
     yield "daemon", f"{board.daemon_version}, API revision {board.api_revision}"
     yield "key", board.key_id or "none"
+
+
+def _isolation(board: Board) -> str:
+    level = board.isolation or "unknown"
+    return f"{level} ({board.isolation_reason})" if board.isolation_reason else level
+
+
+def _runtimes(board: Board) -> Iterable[str]:
+    states = {state.name: state for state in board.runtime_states}
+    for name in board.runtimes:
+        state = states.get(name)
+        if state is not None and state.problem:
+            yield f"{name} (broken: {state.problem})"
+        elif state is not None and state.HasField("python_version"):
+            yield f"{name} (Python {state.python_version})"
+        else:
+            yield name
 
 
 def _identity(board: Board, field: str) -> str:

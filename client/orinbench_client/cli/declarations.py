@@ -1,7 +1,8 @@
-"""`orinbench suites`, `models`, `validate` and `prepare`: what can be run, and whether it is whole."""
+"""`orinbench suites` and `models`: what can be run, and how a model of one's own is declared."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +10,8 @@ import typer
 from orinbench_profiles import list_declarations, load_suite
 
 from orinbench_client.cli.common import JsonOption, print_json, table
-from orinbench_client.sdk.model import Model, open_model
-from orinbench_client.suites import open_suite
+from orinbench_client.sdk.describe import describe_checkpoint
+from orinbench_client.sdk.model import open_model
 
 
 def suites(as_json: JsonOption = False) -> None:
@@ -24,19 +25,33 @@ def suites(as_json: JsonOption = False) -> None:
         for suite in found:
             print_json(suite.model_dump(mode="json", exclude_none=True))
         return
-    rows = [(suite.id, str(suite.samples), suite.language, ", ".join(suite.metrics), suite.title) for suite in found]
+    rows = [
+        (suite.id, str(suite.samples or "your copy's"), suite.language, ", ".join(suite.metrics), suite.title)
+        for suite in found
+    ]
     print(table([("suite", "samples", "language", "metrics", "title"), *rows]))
     for suite in found:
+        for axis, words in (suite.variants or {}).items():
+            print(
+                f"{suite.id}: {axis}: {', '.join(words)} (the first unless --suite {suite.id}:WORD,... says otherwise)"
+            )
         if suite.warning:
             print(f"{suite.id}: {suite.warning}")
 
 
-def models(as_json: JsonOption = False) -> None:
-    """List the models.
+_MODELS_HELP = """List the models, or describe one of your own.
 
-    \b
-    orinbench models
-    """
+\b
+orinbench models
+orinbench models describe DIR --engine torch --adapter whisper > my-model.toml
+"""
+models = typer.Typer(help=_MODELS_HELP, rich_markup_mode=None)
+
+
+@models.callback(invoke_without_command=True)
+def _list_models(context: typer.Context, as_json: JsonOption = False) -> None:
+    if context.invoked_subcommand is not None:
+        return
     found = [open_model(name).declaration for name in list_declarations("models")]
     if as_json:
         for model in found:
@@ -46,46 +61,36 @@ def models(as_json: JsonOption = False) -> None:
     print(table([("model", "engine", "adapter", "dtype", "title"), *rows]))
 
 
-def validate(
-    declaration: Annotated[str, typer.Argument(help="Name, .toml file of a model, or folder of a suite.")],
+@models.command()
+def describe(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a checkpoint.")],
+    engine: Annotated[str, typer.Option(help="Engine that loads it: torch, onnxruntime.")],
+    adapter: Annotated[str, typer.Option(help="Adapter of its task: whisper, ctc, qwen-asr, nemo-rnnt.")],
+    name: Annotated[str | None, typer.Option("--id", help="Its name; the folder's, if not given.")] = None,
+    dtype: Annotated[str | None, typer.Option(help="Its native type, where no safetensors file says it.")] = None,
+    title: Annotated[str | None, typer.Option(help="Its name for people.")] = None,
+    license_: Annotated[str, typer.Option("--license", help="SPDX identifier of its licence.")] = "unknown",
+    runtime: Annotated[str, typer.Option(help="The board's Python environment that runs it.")] = "default",
 ) -> None:
-    """Check a model or a suite declaration.
+    """Write a declaration of a checkpoint in a folder to standard output.
 
-    Keys and values, and that the files it names are here and have the digests it says. Whether a model runs
-    is for a board to show: orinbench run.
-
-    \b
-    orinbench validate fa-demo-small
-    orinbench validate my-model.toml
-    orinbench validate my-suite/
-    """
-    if Path(declaration).is_dir() or declaration in list_declarations("suites"):
-        _prepare(declaration)
-        return
-    model = open_model(declaration)
-    model.verify()
-    print(f"model {model.declaration.id} is valid: {_files(model)}, digest {model.digest}")
-
-
-def prepare(suite: Annotated[str, typer.Argument(help="Name of a suite, or its folder.")]) -> None:
-    """Get a suite's data ready and verify them.
+    It names every file with its digest and size; what belongs to other frameworks or to training is left out and
+    named on standard error. Options of the adapter can be added under [options].
 
     \b
-    orinbench prepare fa-demo-v1
+    orinbench models describe whisper-base-fa/ --engine torch --adapter whisper > whisper-base-fa.toml
     """
-    _prepare(suite)
-
-
-def _prepare(name: str) -> None:
-    suite = open_suite(name)
-    size = sum(sample.size_bytes for sample in suite.samples)
-    print(
-        f"suite {suite.declaration.id} is ready: {len(suite.samples)} samples, {size / 1e6:.1f} MB, "
-        f"digest {suite.digest}"
+    declared = describe_checkpoint(folder, name)
+    for path in declared.left_out:
+        print(f"left out: {path}", file=sys.stderr)
+    text = declared.to_toml(
+        {
+            "title": title or declared.id,
+            "license": license_,
+            "engine": engine,
+            "adapter": adapter,
+            "runtime": runtime,
+            "dtype": dtype or declared.dtype(),
+        }
     )
-
-
-def _files(model: Model) -> str:
-    files = model.declaration.files
-    size = sum(file.bytes for file in files) / 1e6
-    return f"{len(files)} file{'' if len(files) == 1 else 's'}, {size:.1f} MB"
+    print(text, end="")

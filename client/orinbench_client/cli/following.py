@@ -60,13 +60,28 @@ def conclude(bundle: Path, suite: Suite | None, as_json: bool) -> None:
         raise RunFailed(f"run {found['run']} did not succeed: {found.get('failure', found['state'])}: see {bundle}")
 
 
+def _error_rates(score: dict[str, Any]) -> list[str]:
+    bounds = {name: score[f"{name}_interval"] for name in ("cer", "wer")}
+    return [f"{name.upper()} {score[name]:.2%} ({low:.2%} to {high:.2%})" for name, (low, high) in bounds.items()]
+
+
+def _graded(score: dict[str, Any]) -> list[str]:
+    """Return the figure of a graded run and how many replies held no answer."""
+    figures = []
+    if "value" in score:
+        low, high = score["interval"]
+        figures.append(f"{score['metric']} {score['value']:.2%} ({low:.2%} to {high:.2%})")
+    return [
+        *figures,
+        *(f"{score[state]} of {score['n']} {state}" for state in ("unparsable", "refused") if score[state]),
+    ]
+
+
 def describe(found: dict[str, Any]) -> str:
     """Return an outcome as a few lines for people."""
     figures = []
     if score := found.get("score"):
-        for name in ("cer", "wer"):
-            low, high = score[f"{name}_interval"]
-            figures.append(f"{name.upper()} {score[name]:.2%} ({low:.2%} to {high:.2%})")
+        figures += _graded(score) if "scorer" in score else _error_rates(score)
     if "rtf" in found:
         figures.append(f"RTF {found['rtf']:.4f}")
     if memory := found.get("memory"):

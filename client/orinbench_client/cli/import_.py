@@ -14,6 +14,7 @@ _HELP = """Import the results of other tools as bundles.
 
 \b
 orinbench import peste DIR --out results
+orinbench import parse-answers DIR --strategy zero_shot --out results
 """
 app = typer.Typer(help=_HELP)
 DirectoryArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder with results, suites and models.")]
@@ -38,6 +39,35 @@ def peste(directory: DirectoryArgument, out: OutOption) -> None:
             typer.echo(f"  {where} is {difference.stored!r}, should be {difference.expected!r}", err=True)
         if (more := len(run.checked.differences) - _SHOWN) > 0:
             typer.echo(f"  and {more} more: see {run.path / 'imports'}", err=True)
+    known = sum(run.known for run in imported)
+    typer.echo(f"{out}: {len(imported) - known} runs imported, {known} were there already")
+
+
+@app.command()
+def parse_answers(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Parse's repository, with dataset and evaluation.")],
+    strategy: Annotated[str, typer.Option("--strategy", metavar="NAME", help="zero_shot, few_shot, chain_of_thought.")],
+    out: OutOption,
+    suite: Annotated[str, typer.Option("--suite", "-s", help="Name of the suite, or its folder.")] = "parse-v1",
+) -> None:
+    """Import the stored answers of Parse, every model's to one strategy, and score them.
+
+    \b
+    orinbench import parse-answers DIR --strategy zero_shot --out results
+    """
+    from orinbench_client.parse.imported import import_answers
+    from orinbench_client.suites import find_suite
+
+    imported = import_answers(find_suite(suite), directory, strategy, out)
+    for run in imported:
+        head, summary = run.head, run.summary
+        typer.echo(
+            f"{head.run_id} ({head.declaration.variant['split']}): score {summary.value:.4f} of {summary.samples}"
+        )
+        if head.unanswered:
+            typer.echo(f"  {head.unanswered} questions have no answer: counted as unparsable", err=True)
+        if head.strays:
+            typer.echo(f"  left out, answers to no question: {', '.join(head.strays)}", err=True)
     known = sum(run.known for run in imported)
     typer.echo(f"{out}: {len(imported) - known} runs imported, {known} were there already")
 

@@ -13,6 +13,9 @@ SuiteOption = Annotated[str | None, typer.Option("--suite", metavar="ID", help="
 NormalizerOption = Annotated[
     str | None, typer.Option("--normalizer", metavar="NAME", help="Rank by this score; the suite's own if not given.")
 ]
+ScorerOption = Annotated[
+    str | None, typer.Option("--scorer", metavar="NAME", help="The same where answers are graded.")
+]
 CheckOption = Annotated[bool, typer.Option("--check", help="Write nothing; fail if what is there differs.")]
 GATE_NOT_MET = 1
 
@@ -22,6 +25,7 @@ def leaderboard(
     out: OutOption,
     suite: SuiteOption = None,
     normalizer: NormalizerOption = None,
+    scorer: ScorerOption = None,
     check: CheckOption = False,
 ) -> None:
     """Make the leaderboards of a results folder.
@@ -32,8 +36,10 @@ def leaderboard(
     """
     from orinbench_client.boards.output import differing, make_files, write_files
     from orinbench_client.bundles.results import find_bundles, load_run
+    from orinbench_client.cli.score import one_of
 
-    files = make_files([load_run(path, normalizer) for path in find_bundles(results, suite)])
+    by = one_of(normalizer, scorer) if normalizer or scorer else None
+    files = make_files([load_run(path, by) for path in find_bundles(results, suite)])
     if not check:
         write_files(out, files)
         typer.echo(f"{out}: {len(files)} files")

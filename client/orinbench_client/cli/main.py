@@ -40,11 +40,11 @@ COMMANDS = {
     "check": Command("board", "check", "Run a board's preflight checks."),
     "top": Command("top", "top", "Watch a board live."),
     "suites": Command("declarations", "suites", "List the suites."),
-    "models": Command("declarations", "models", "List the models."),
-    "validate": Command("declarations", "validate", "Check a model or a suite declaration."),
-    "prepare": Command("declarations", "prepare", "Get a suite's data ready and verify them."),
-    "score": Command("score", "score", "Score bundles by the normaliser of their suite."),
-    "rescore": Command("rescore", "rescore", "Score bundles by another normaliser; no score is ever replaced."),
+    "models": Command("declarations", "models", "List the models, or describe one of your own."),
+    "validate": Command("validate", "validate", "Check a model or a suite declaration."),
+    "prepare": Command("prepare", "prepare", "Get a suite's data ready here, or have a board fetch a model."),
+    "score": Command("score", "score", "Score bundles by the normaliser or scorer of their suite."),
+    "rescore": Command("rescore", "rescore", "Score bundles by another normaliser or scorer, beside the old."),
     "compare": Command("compare", "compare", "Compare two runs of one suite, sample by sample."),
     "leaderboard": Command("leaderboard", "leaderboard", "Make the leaderboards of a results folder."),
     "import": Command("import_", "app", "Import the results of other tools as bundles."),
@@ -60,6 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     # What gRPC logs of its own about links that come and go is no news to people; errors reach them by us.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    # The products of a bootstrap are many and small: threads that wait for each other cost more than they help, and on
+    # a busy machine tens of times more.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         command = typer.main.get_command(_app(_called(arguments)))
         return int(command.main(arguments, prog_name="orinbench", standalone_mode=False) or 0)

@@ -26,7 +26,8 @@ def push(
 ) -> None:
     """Send a model or a suite to a board ahead of a run.
 
-    Only what the board lacks is sent; a broken upload goes on where it stopped. References stay here.
+    Only what the board lacks is sent; a broken upload, repeated, goes on where it stopped. References stay here. The
+    files of a model on a hub are fetched by the board, as by 'orinbench prepare'.
 
     \b
     orinbench push --model fa-demo-small --suite fa-demo-v1
@@ -38,9 +39,10 @@ def push(
 
 
 class PushMeter:
-    """Shows on standard error how far an upload is, if it takes long: in place on a terminal, else in lines."""
+    """Shows on standard error how far a transfer is, if it takes long: in place on a terminal, else in lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, doing: str = "pushed") -> None:
+        self._doing = doing
         self._terminal = sys.stderr.isatty()
         self._next = time.monotonic() + _QUIET_S
         self._shown = False
@@ -53,12 +55,16 @@ class PushMeter:
             print(file=sys.stderr)
 
     def show(self, sent: int, total: int) -> None:
-        """Take note of the bytes sent so far."""
+        """Take note of the bytes transferred so far."""
+        self.tell(self._doing, sent, total)
+
+    def tell(self, doing: str, sent: int, total: int) -> None:
+        """Take note of the bytes so far, and of what is done with them."""
         now = time.monotonic()
         if now < self._next:
             return
         self._shown, self._next = True, now + (0.2 if self._terminal else 5.0)
-        text = f"pushing {sent / 1e6:.1f} of {total / 1e6:.1f} MB"
+        text = f"{doing} {sent / 1e6:.1f} of {total / 1e6:.1f} MB"
         print(f"\r{text}" if self._terminal else text, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
 
 

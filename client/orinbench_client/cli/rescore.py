@@ -6,17 +6,27 @@ from typing import Annotated
 
 import typer
 
-from orinbench_client.cli.score import BundlesArgument, JsonOption, SuiteOption, score_all
+from orinbench_client.cli.score import BundlesArgument, JsonOption, SuiteOption, one_of, score_all
 
-NormalizerOption = Annotated[str, typer.Option("--normalizer", metavar="NAME", help="The normaliser, such as fa-v2.")]
+NormalizerOption = Annotated[
+    str | None, typer.Option("--normalizer", metavar="NAME", help="The normaliser, such as fa-v2.")
+]
+ScorerOption = Annotated[
+    str | None, typer.Option("--scorer", metavar="NAME", help="The scorer, where answers are graded.")
+]
 
 
 def rescore(
-    bundles: BundlesArgument, normalizer: NormalizerOption, suite: SuiteOption = None, as_json: JsonOption = False
+    bundles: BundlesArgument,
+    normalizer: NormalizerOption = None,
+    scorer: ScorerOption = None,
+    suite: SuiteOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Score bundles by another normaliser; no score is ever replaced.
+    """Score bundles by another normaliser or scorer, beside the old.
 
     \b
     orinbench rescore results --normalizer fa-v2
+    orinbench rescore results --scorer parse-strict
     """
-    score_all(bundles, suite, normalizer, as_json)
+    score_all(bundles, suite, one_of(normalizer, scorer), as_json)

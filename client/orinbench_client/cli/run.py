@@ -29,7 +29,9 @@ from orinbench_client.suites import Suite, find_suite, verify_suite
 
 
 def run(
-    suite: Annotated[str, typer.Option("--suite", "-s", help="Name of a suite, or its folder.")],
+    suite: Annotated[
+        str, typer.Option("--suite", "-s", help="Name of a suite, or its folder; NAME:WORD,WORD chooses variants.")
+    ],
     model: Annotated[str, typer.Option("--model", "-m", help="Name of a model, or its .toml file.")],
     host: HostOption = None,
     token_file: TokenOption = None,

@@ -10,7 +10,11 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from orinbench_client.boards.parts import Part
     from orinbench_client.bundles.results import Bundle
+    from orinbench_client.scoring.catalogue import Summary
+    from orinbench_client.scoring.grade_store import GradeSummary
+    from orinbench_client.scoring.grades import Metric
     from orinbench_client.scoring.store import ScoreSummary
     from orinbench_client.suites import Suite
 
@@ -26,7 +30,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one line a
 
 
 def score(bundles: BundlesArgument, suite: SuiteOption = None, as_json: JsonOption = False) -> None:
-    """Score bundles by the normaliser of their suite.
+    """Score bundles by the normaliser or scorer of their suite.
 
     \b
     orinbench score results/fleurs-fa-ir-v1/RUN
@@ -35,7 +39,18 @@ def score(bundles: BundlesArgument, suite: SuiteOption = None, as_json: JsonOpti
     score_all(bundles, suite, None, as_json)
 
 
-def score_all(paths: list[Path], suite: str | None, normalizer: str | None, as_json: bool) -> None:
+def one_of(normalizer: str | None, scorer: str | None) -> str:
+    """Return the one that was given. Raises BadInput for none or both."""
+    from orinbench_client.errors import BadInput
+
+    if normalizer and scorer:
+        raise BadInput("give --normalizer or --scorer: edits are counted by the one, answers graded by the other")
+    if name := normalizer or scorer:
+        return name
+    raise BadInput("by what? Give --normalizer, or --scorer where answers are graded")
+
+
+def score_all(paths: list[Path], suite: str | None, by: str | None, as_json: bool) -> None:
     """Score every bundle of `paths` that succeeded, and print each score."""
     from orinbench_client.bundles.model import SUCCEEDED
     from orinbench_client.bundles.results import open_bundle
@@ -47,7 +62,7 @@ def score_all(paths: list[Path], suite: str | None, normalizer: str | None, as_j
         if len(found) > 1 and bundle.facts.state != SUCCEEDED:
             typer.echo(f"{path}: not scored: {bundle.facts.failure or bundle.facts.state}", err=True)
             continue
-        summary = score_bundle(bundle, suite_for(bundle, suite), normalizer)
+        summary = score_bundle(bundle, suite_for(bundle, suite), by)
         typer.echo(_as_json(bundle, summary) if as_json else _as_text(bundle, summary))
 
 
@@ -66,19 +81,55 @@ def suite_for(bundle: Bundle, name: str | None) -> Suite | None:
     """Return the suite that holds the right answers of a native bundle; None for one that brings its own."""
     if bundle.references is not None:
         return None
-    from orinbench_client.suites import open_suite
+    from orinbench_client.suites import open_suite, open_variant
 
-    return open_suite(name or bundle.facts.suite.name)
+    return open_suite(name) if name else open_variant(bundle.facts.suite.name, bundle.facts.suite.digest)
 
 
-def _as_json(bundle: Bundle, summary: ScoreSummary) -> str:
+def _as_json(bundle: Bundle, summary: Summary) -> str:
     import json
 
     content = {"bundle": str(bundle.path), **summary.model_dump(by_alias=True)}
     return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
-def _as_text(bundle: Bundle, summary: ScoreSummary) -> str:
+def _as_text(bundle: Bundle, summary: Summary) -> str:
+    from orinbench_client.scoring.store import ScoreSummary
+
+    return _edits(bundle, summary) if isinstance(summary, ScoreSummary) else _grades(bundle, summary)
+
+
+def _grades(bundle: Bundle, summary: GradeSummary) -> str:
+    variant = f" ({', '.join(summary.variant.values())})" if summary.variant else ""
+    lines = [f"{bundle.facts.run_id}: {summary.name}{variant}, {summary.samples} samples"]
+    if summary.value is not None:
+        lines.append(f"  {summary.metric} {summary.value:.4f}")
+    else:
+        lines += _cells(bundle, summary)
+    lines.append("  " + ", ".join(f"{count} {state}" for state, count in sorted(summary.states.items())))
+    return "\n".join(lines)
+
+
+def _cells(bundle: Bundle, summary: GradeSummary) -> list[str]:
+    """Return the figures of every cell, where there is none of all samples together."""
+    from orinbench_client.boards.parts import cells_of, parts_of
+    from orinbench_client.scoring.grade_store import read_grading
+    from orinbench_client.scoring.grades import find_scorer
+
+    scorer = find_scorer(summary.made_by)
+    cells = cells_of(read_grading(bundle.path, summary).grades)
+    return [
+        f"  {', '.join(part.labels.values())}: {', '.join(_figure(metric, part) for metric in part.metrics)}"
+        for axes in scorer.tables.values()
+        for part in parts_of(cells, scorer, axes)
+    ]
+
+
+def _figure(metric: Metric, part: Part) -> str:
+    return f"{metric.name} {metric.value(part.stats):.4f}"
+
+
+def _edits(bundle: Bundle, summary: ScoreSummary) -> str:
     lines = [f"{bundle.facts.run_id}: {summary.name}, {summary.samples} samples", *_rates(bundle, summary)]
     join = summary.diagnostics["zwnj_join"]
     lines.append(f"  WER with ZWNJ joined {join['wer']:.4f} ({join['references_with_zwnj']} references hold one)")

@@ -104,8 +104,12 @@ def _parts(progress: Progress) -> Iterator[str]:
     if progress.segment > 1:
         yield f"segment {progress.segment}"
     yield f"{progress.accepted}/{progress.planned}"
-    if progress.score is not None and progress.score.cer is not None:
-        yield f"CER {rate(progress.score.cer)}"
+    if progress.score is not None:
+        if headline := progress.score.headline:
+            name, value = headline
+            yield f"{name} {rate(value)}"
+        if progress.score.remark:
+            yield progress.score.remark
     if progress.rtf is not None:
         yield f"RTF {progress.rtf:.4f}"
     if progress.memory_bytes is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from orinbench.v1.run_pb2 import RunPlan
 from orinbench_client.bundles.model import Counts
 from orinbench_client.bundles.results import load_run
 from orinbench_client.errors import BadInput
+from orinbench_client.scoring.grades import Grading, find_scorer, stats_of
 from orinbench_client.statistics import Replicates, percentile_interval
-from orinbench_client.suites import Suite, open_suite
+from orinbench_client.suites import Suite, open_suite, open_variant
 
 
 def matching_suite(plan: RunPlan, name: str | None, note: Callable[[str], None]) -> Suite | None:
@@ -21,7 +23,7 @@ def matching_suite(plan: RunPlan, name: str | None, note: Callable[[str], None])
     Raises BadInput for a suite that was named and is damaged.
     """
     try:
-        suite = open_suite(name or plan.suite_id)
+        suite = open_suite(name) if name else open_variant(plan.suite_id, plan.suite_digest)
     except BadInput as error:
         if name is not None:
             raise
@@ -55,7 +57,27 @@ def outcome(bundle: Path) -> dict[str, Any]:
     if memory is not None and memory.peak_bytes is not None:
         found["memory"] = {"method": memory.method, "peak_bytes": memory.peak_bytes}
     if scored.counts is not None:
-        found["score"] = {"normalizer": scored.normalizer, **_rates(scored.counts)}
+        found["score"] = {"normalizer": scored.scored_by, **_rates(scored.counts)}
+    if scored.grading is not None:
+        found["score"] = _graded(scored.grading)
+    return found
+
+
+def _graded(grading: Grading) -> dict[str, Any]:
+    states = Counter(grade.state for grade in grading.grades)
+    found: dict[str, Any] = {
+        "scorer": grading.scorer,
+        "variant": dict(grading.variant),
+        "n": len(grading.grades),
+        "unparsable": states["unparsable"],
+        "refused": states["refused"],
+    }
+    for metric in find_scorer(grading.scorer).metrics({})[:1]:
+        stats = stats_of([grade.stats for grade in grading.grades])
+        columns = metric.columns(stats)
+        replicates = Replicates(columns)
+        interval = percentile_interval(metric.rates([replicates.sums(column) for column in columns]))
+        found |= {"metric": metric.name, "value": metric.value(stats), "interval": list(interval)}
     return found
 
 

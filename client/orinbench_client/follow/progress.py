@@ -22,7 +22,8 @@ from orinbench.v1.record_pb2 import (
 )
 from orinbench.v1.telemetry_pb2 import Telemetry
 
-from orinbench_client.scoring.score import RunningScore
+from orinbench_client.bundles.native import answer_of
+from orinbench_client.scoring.score import Running
 
 
 class Progress:
@@ -31,7 +32,7 @@ class Progress:
     `score` is None where the right answers are not known here. `clock` gives seconds that only rise.
     """
 
-    def __init__(self, planned: int, score: RunningScore | None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, planned: int, score: Running | None, clock: Callable[[], float] = time.monotonic) -> None:
         self.planned = planned
         self.score = score
         self.accepted = 0
@@ -100,7 +101,8 @@ class Progress:
         if self._pace is None:
             self._pace = (self._clock(), self.accepted)
         if self.score is not None:
-            self.score.add(sample.sample_id, sample.text)
+            answer = answer_of(sample)
+            self.score.add(sample.sample_id, sample.text if answer is None else answer)
 
     def _state(self, record: StateRecord) -> None:
         self.state, self.phase = record.state, ""

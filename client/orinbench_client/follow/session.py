@@ -14,10 +14,10 @@ from orinbench.v1.run_pb2 import Run
 from orinbench_client.bundles.native import PartialRun, fetched
 from orinbench_client.errors import BadInput, BoardRefused
 from orinbench_client.follow.progress import Progress
-from orinbench_client.scoring.score import RunningScore
+from orinbench_client.scoring.grades import EDITS, RunningGrades, find_scorer
+from orinbench_client.scoring.score import Running, RunningScore, suite_normalizer
 from orinbench_client.sdk import Client, Patience
 from orinbench_client.suites import Suite, references
-from orinbench_client.text import get_normalizer
 
 
 def require_writable(results: Path) -> None:
@@ -97,7 +97,10 @@ def _show(bodies: Iterable[RecordBody], progress: Progress, view: View) -> None:
     view.update(progress)
 
 
-def _running_score(suite: Suite | None) -> RunningScore | None:
+def _running_score(suite: Suite | None) -> Running | None:
     if suite is None:
         return None
-    return RunningScore(references(suite), get_normalizer(suite.declaration.normalizer))
+    declaration = suite.declaration
+    if declaration.scorer != EDITS:
+        return RunningGrades(references(suite), find_scorer(declaration.scorer))
+    return RunningScore(references(suite), suite_normalizer(declaration))

@@ -13,7 +13,7 @@ from orinbench_client.bundles.results import find_score
 from orinbench_client.errors import BadInput
 from orinbench_client.metrics import EditCounts, Step, align
 from orinbench_client.scoring.score import ScoreLine, counts_of
-from orinbench_client.scoring.store import read_score_lines
+from orinbench_client.scoring.store import ScoreSummary, read_score_lines
 from orinbench_client.statistics import Interval, Replicates, percentile_interval
 
 Metric = Literal["wer", "cer"]
@@ -58,7 +58,12 @@ def load_side(path: Path, normalizer: str | None = None) -> Side:
     facts, summary = find_score(path, normalizer)
     if summary is None:
         raise BadInput(f"{path}: no score by {normalizer or 'the normaliser of its suite'}: orinbench score {path}")
-    return Side(facts, summary.normalizer["name"], read_score_lines(path, summary))
+    if not isinstance(summary, ScoreSummary):
+        raise BadInput(
+            f"{path}: was graded by {summary.made_by}; edits alone are compared here: the leaderboard has the paired"
+            " differences of graded runs"
+        )
+    return Side(facts, summary.made_by, read_score_lines(path, summary))
 
 
 def compare(first: Side, second: Side, metric: Metric) -> Comparison:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from orinbench_profiles.digest import canonical_json, digest_bytes
+from orinbench_profiles import SuiteDeclaration, canonical_json, digest_bytes
 
 from orinbench_client.bundles.model import Counts, Sample
 from orinbench_client.errors import BadInput
 from orinbench_client.metrics import EditCounts, character_edits, word_edits
 from orinbench_client.statistics import Interval
-from orinbench_client.text import Normalizer
+from orinbench_client.text import Normalizer, get_normalizer
 
 #: What counts edits here, and by which rule: its digest is part of a score's name.
 SCORER = {"name": "asr-edits-1", "unit": "words, characters without spaces", "ties": "fewest S, then fewest D"}
@@ -58,18 +58,35 @@ def score_samples(samples: Sequence[Sample], references: Mapping[str, str], norm
     Raises BadInput for a sample without a reference, for a reference no sample answers (the run is incomplete), and
     for a reference with nothing in it after normalisation.
     """
+    require_complete(samples, references)
+    return Score(normalizer, tuple(_score_one(sample, references, normalizer) for sample in samples))
+
+
+def suite_normalizer(declaration: SuiteDeclaration) -> Normalizer:
+    """Return the normaliser a suite declares. Raises BadInput for one that declares none."""
+    if declaration.normalizer is None:
+        raise BadInput(f"suite {declaration.id} names no normaliser, so no edits can be counted")
+    return get_normalizer(declaration.normalizer)
+
+
+def require_complete(samples: Sequence[Sample], references: Mapping[str, str]) -> None:
+    """Raise BadInput for a reference that no sample answers: the run is incomplete."""
     missing = references.keys() - {sample.sample_id for sample in samples}
     if missing:
         raise BadInput(
             f"incomplete: {len(missing)} of {len(references)} samples have no result, the first {min(missing)}"
         )
-    return Score(normalizer, tuple(_score_one(sample, references, normalizer) for sample in samples))
+
+
+def reference_of(sample_id: str, references: Mapping[str, str]) -> str:
+    """Return the right answer of a sample. Raises BadInput where the suite has none."""
+    if sample_id not in references:
+        raise BadInput(f"sample {sample_id}: the suite has no reference for it: another suite's results?")
+    return references[sample_id]
 
 
 def _score_one(sample: Sample, references: Mapping[str, str], normalizer: Normalizer) -> ScoreLine:
-    if sample.sample_id not in references:
-        raise BadInput(f"sample {sample.sample_id}: the suite has no reference for it: another suite's results?")
-    return score_pair(sample.sample_id, references[sample.sample_id], sample.text, normalizer)
+    return score_pair(sample.sample_id, reference_of(sample.sample_id, references), sample.reply, normalizer)
 
 
 def score_pair(sample_id: str, reference: str, text: str, normalizer: Normalizer) -> ScoreLine:
@@ -90,14 +107,14 @@ class RunningScore:
     def __init__(self, references: Mapping[str, str], normalizer: Normalizer) -> None:
         self._references = references
         self._normalizer = normalizer
-        self._words = _RatioSums()
-        self._characters = _RatioSums()
+        self._words = RatioSums()
+        self._characters = RatioSums()
 
     def add(self, sample_id: str, text: str) -> ScoreLine:
         """Count one sample and return its score. Raises BadInput for an id without a usable reference."""
         line = _score_one(Sample(sample_id, text), self._references, self._normalizer)
-        self._words.add(line.words)
-        self._characters.add(line.characters)
+        self._words.add(line.words.edits, line.words.units)
+        self._characters.add(line.characters.edits, line.characters.units)
         return line
 
     @property
@@ -115,6 +132,31 @@ class RunningScore:
         """Character error rate so far; None before the first sample."""
         return self._characters.rate()
 
+    @property
+    def headline(self) -> tuple[str, RunningRate] | None:
+        """The character error rate."""
+        return None if self.cer is None else ("CER", self.cer)
+
+    @property
+    def remark(self) -> str:
+        """Nothing."""
+        return ""
+
+
+class Running(Protocol):
+    """The score of a run under way, for display."""
+
+    def add(self, sample_id: str, text: str) -> object:
+        """Take in one sample. Raises BadInput for an id the suite does not know."""
+
+    @property
+    def headline(self) -> tuple[str, RunningRate] | None:
+        """The figure so far and its name; None while there is none."""
+
+    @property
+    def remark(self) -> str:
+        """What else people should see; empty where there is nothing."""
+
 
 class RunningRate(NamedTuple):
     """A rate so far. `interval` is None while there are fewer than two samples."""
@@ -123,14 +165,16 @@ class RunningRate(NamedTuple):
     interval: Interval | None
 
 
-class _RatioSums:
+class RatioSums:
+    """Sums over samples of a numerator and a denominator, and their ratio with its interval."""
+
     def __init__(self) -> None:
         self.count = 0
         self._edits = self._units = 0
         self._edits_squared = self._units_squared = self._product = 0
 
-    def add(self, counts: EditCounts) -> None:
-        edits, units = counts.edits, counts.units
+    def add(self, edits: int, units: int) -> None:
+        """Take in one sample."""
         self.count += 1
         self._edits += edits
         self._units += units
@@ -139,6 +183,7 @@ class _RatioSums:
         self._product += edits * units
 
     def rate(self) -> RunningRate | None:
+        """Return the ratio so far; None before the first sample."""
         if not self.count:
             return None
         value = self._edits / self._units

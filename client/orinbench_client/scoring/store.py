@@ -6,20 +6,20 @@ content is an error, another normaliser is another name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from orinbench_profiles.digest import canonical_json, digest_bytes, digest_file
 from pydantic import BaseModel, ConfigDict, Field
 
-from orinbench_client.bundles.files import parse_model, read_json, read_lines, write_file
+from orinbench_client.bundles.files import read_lines, write_file
 from orinbench_client.bundles.model import Counts, IntArray
 from orinbench_client.errors import BadInput
 from orinbench_client.metrics import EditCounts
 from orinbench_client.scoring.score import SCORER, SCORER_DIGEST, Score, ScoreLine, counts_of
-from orinbench_client.text import Normalizer
+from orinbench_client.text import Normalizer, get_normalizer
 from orinbench_client.text.rules import UNICODE_VERSION
 
 FOLDER = "scores"
@@ -57,6 +57,28 @@ class ScoreSummary(BaseModel):
     cer: float
     diagnostics: dict[str, Any]
 
+    @property
+    def made_by(self) -> str:
+        """The normaliser's name."""
+        return self.normalizer["name"]
+
+    @property
+    def by_default(self) -> str:
+        """The normaliser that counts unless another one is asked for: the suite's own."""
+        return self.suite_normalizer
+
+    def expected_name(self, suite_digest: str) -> str:
+        """Return the name this score would have if it were made now. Raises BadInput for an unknown normaliser."""
+        return score_name(suite_digest, get_normalizer(self.made_by))
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def lines_digest(self) -> str: ...
+
 
 def score_name(suite_digest: str, normalizer: Normalizer) -> str:
     """Return the name of a score: the normaliser, and what binds suite, normaliser and scorer."""
@@ -77,15 +99,19 @@ def write_score(bundle: Path, texts: ScoredTexts, score: Score, diagnostics: Map
     name = score_name(texts.suite_digest, score.normalizer)
     lines = b"".join(canonical_json(_line(index, line)) for index, line in enumerate(score.lines))
     summary = _summary(name, texts, score, diagnostics, digest_bytes(lines))
+    write_named(bundle, name, lines, canonical_json(summary.model_dump(by_alias=True)))
+    return summary
+
+
+def write_named(bundle: Path, name: str, lines: bytes, summary: bytes) -> None:
+    """Write the two files of a score. Raises BadInput when the name is there with other content."""
     path = bundle / FOLDER / f"{name}.json"
     # The summary last: it names the digest of the lines, so a score is whole once its summary is there.
-    files = {path.with_suffix(".jsonl"): lines, path: canonical_json(summary.model_dump(by_alias=True))}
-    for target, content in files.items():
+    for target, content in {path.with_suffix(".jsonl"): lines, path: summary}.items():
         if not path.exists():
             write_file(target, content)
         elif not target.exists() or target.read_bytes() != content:
             raise BadInput(f"{target}: a score of this name is there with other content: move it away to score anew")
-    return summary
 
 
 def _line(index: int, line: ScoreLine) -> dict[str, object]:
@@ -127,24 +153,22 @@ def _totals(counts: IntArray) -> dict[str, int]:
     return {kind: int(total) for kind, total in zip(_KINDS, counts.sum(axis=0), strict=True)}
 
 
-def list_scores(bundle: Path) -> list[ScoreSummary]:
-    """Return the summaries of all scores of a bundle, by name. Raises BadInput for a file that is none."""
-    return [_read_summary(path) for path in sorted((bundle / FOLDER).glob("*.json"))]
-
-
-def _read_summary(path: Path) -> ScoreSummary:
-    summary = parse_model(ScoreSummary, read_json(path), str(path))
-    if summary.name != path.stem:
-        raise BadInput(f"{path}: holds the score {summary.name}: give the file its own name again")
-    return summary
-
-
 def read_score_lines(bundle: Path, summary: ScoreSummary) -> list[ScoreLine]:
     """Return the scored samples of a score. Raises BadInput when they are not those the summary names."""
+    return [_score_line(value, place) for place, value in read_lines_of(bundle, summary)]
+
+
+def read_lines_of(bundle: Path, summary: _Named) -> Iterator[tuple[str, Any]]:
+    """Yield the lines of a score with their places. Raises BadInput when they are not those the summary names."""
+    return read_lines(lines_path(bundle, summary))
+
+
+def lines_path(bundle: Path, summary: _Named) -> Path:
+    """Return the file of a score's lines. Raises BadInput when it is not the one the summary names."""
     path = bundle / FOLDER / f"{summary.name}.jsonl"
     if not path.is_file() or digest_file(path) != summary.lines_digest:
         raise BadInput(f"{path}: missing or changed since it was written: remove both files of the score, score anew")
-    return [_score_line(value, place) for place, value in read_lines(path)]
+    return path
 
 
 def _score_line(value: Any, place: str) -> ScoreLine:

@@ -214,6 +214,20 @@ class Client:
             offset = kept
             on_position(offset)
 
+    async def prepare_model(
+        self, declaration: bytes, hub_token: str = ""
+    ) -> AsyncGenerator[artifact_pb2.PrepareModelResponse, None]:
+        """Have the board fetch a model from its hub; the last response has `done` set. Ends when you leave."""
+        request = artifact_pb2.PrepareModelRequest(declaration=declaration, hub_token=hub_token)
+        call = self._artifacts.PrepareModel(request, metadata=self._metadata)
+        try:
+            async for response in call:
+                yield response
+        except grpc.aio.AioRpcError as error:
+            raise translate(error, self.target) from None
+        finally:
+            call.cancel()
+
     async def _put_once(self, upload: Upload, offset: int, on_position: OnPosition) -> None:
         timeout = _UPLOAD_S + (upload.size_bytes - offset) / _SLOWEST_BYTES_PER_S
         call = self._artifacts.PutArtifact(metadata=self._metadata, timeout=timeout)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 
 from orinbench.v1.board_pb2 import Board
 from orinbench.v1.run_pb2 import Run, RunOptions, RunPlan
 from orinbench_profiles import ModelFile
 
-from orinbench_client.errors import BoardRefused
+from orinbench_client.errors import BoardRefused, BoardUnreachable
 from orinbench_client.sdk.client import Client, require_api
 from orinbench_client.sdk.model import Model
 from orinbench_client.sdk.upload import Upload
-from orinbench_client.suites import Suite, inputs_manifest
+from orinbench_client.suites import Suite, input_files, inputs_manifest
 
 # Bytes sent so far and bytes to send in all.
 OnPush = Callable[[int, int], None]
@@ -53,15 +55,22 @@ def require_board(board: Board, hardware_profile: str) -> None:
 
 
 async def push_suite(client: Client, suite: Suite, on_push: OnPush) -> None:
-    """Upload what the board lacks of a suite: its inputs manifest and its inputs. References stay here."""
-    inputs = [Upload(sample.digest, sample.size_bytes, sample.content) for sample in suite.samples]
-    uploads = {upload.digest: upload for upload in (Upload.of_bytes(inputs_manifest(suite.samples)), *inputs)}
+    """Upload what the board lacks of a suite: its manifest, inputs and attachments, each once. References stay here."""
+    manifest = Upload.of_bytes(inputs_manifest(suite.samples))
+    inputs = [Upload(file.digest, file.size_bytes, file.content) for file in input_files(suite.samples)]
+    uploads = {upload.digest: upload for upload in (manifest, *inputs)}
     missing = await client.missing(list(uploads))
     await _push(client, [(uploads[digest], kept) for digest, kept in missing.items()], on_push)
 
 
-async def push_model(client: Client, model: Model, on_push: OnPush) -> None:
-    """Upload what the board lacks of a model. Only what is sent is read and verified here."""
+async def push_model(client: Client, model: Model, on_push: OnPush) -> Model:
+    """Get a model onto the board and return it as runs are to name it.
+
+    What the board lacks of its files is uploaded; only what is sent is read and verified here. Files on a hub are
+    fetched by the board itself.
+    """
+    if model.on_hub:
+        return await _prepare_model(client, model, on_push)
     files = {file.digest: file for file in model.declaration.files}
     missing = await client.missing([model.digest, *files])
     uploads = [
@@ -69,13 +78,24 @@ async def push_model(client: Client, model: Model, on_push: OnPush) -> None:
         for digest, kept in missing.items()
     ]
     await _push(client, uploads, on_push)
+    return model
+
+
+async def _prepare_model(client: Client, model: Model, on_push: OnPush) -> Model:
+    # Only what this user asks for, and only for as long as the board fetches it.
+    async with aclosing(client.prepare_model(model.canonical, os.environ.get("HF_TOKEN", ""))) as responses:
+        async for response in responses:
+            if response.done:
+                return Model.from_canonical(response.model_declaration)
+            on_push(response.received_bytes, response.total_bytes)
+    raise BoardUnreachable(f"the daemon at {client.target} ended before model {model.declaration.id} was there")
 
 
 async def submit(client: Client, submission: Submission, request_id: str, on_push: OnPush) -> Run:
     """Push what the board lacks and put the run into its queue."""
     await push_suite(client, submission.suite, on_push)
-    await push_model(client, submission.model, on_push)
-    return await client.create_run(submission.plan(), request_id)
+    model = await push_model(client, submission.model, on_push)
+    return await client.create_run(replace(submission, model=model).plan(), request_id)
 
 
 def _upload(model: Model, file: ModelFile) -> Upload:

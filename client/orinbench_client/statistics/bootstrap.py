@@ -19,7 +19,7 @@ SEED = 20250731
 CONFIDENCE = 0.95
 _QUANTILES = (0.025, 0.975)
 #: How many indices are drawn at a time: what bounds the memory, whatever the number of samples.
-_CHUNK = 1 << 18
+_CHUNK = 1 << 20
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -56,25 +56,28 @@ def percentile_interval(values: FloatArray) -> Interval:
 
 
 class Replicates:
-    """Replicate sums of columns of integers over one set of samples.
+    """Replicate sums of columns of integers, those of one length over one draw of samples.
 
-    `columns` are arrays (samples,) of int64, none negative, all of one length, each summing to less than 2^53.
-    Equal columns are computed once. Memory: 80 KB a distinct column beside one chunk of draws.
+    `columns` are arrays (samples,) of int64, none negative, each summing to less than 2^53. Equal columns are computed
+    once. Memory: 80 KB a distinct column beside one chunk of draws.
     """
 
     def __init__(self, columns: Sequence[IntArray]) -> None:
-        distinct = {column.tobytes(): column for column in columns}
-        self._places = {content: place for place, content in enumerate(distinct)}
-        self._sums = _replicate_sums(list(distinct.values()))
+        self._sums: dict[bytes, FloatArray] = {}
+        by_length: dict[int, dict[bytes, IntArray]] = {}
+        for column in columns:
+            by_length.setdefault(len(column), {})[column.tobytes()] = column
+        for distinct in by_length.values():
+            self._sums |= zip(distinct, _replicate_sums(list(distinct.values())), strict=True)
 
     def rates(self, numerator: IntArray, denominator: IntArray) -> FloatArray:
         """Return per replicate the sum of one column over the sum of another, both given at construction."""
-        result: FloatArray = self._sum(numerator) / self._sum(denominator)
+        result: FloatArray = self.sums(numerator) / self.sums(denominator)
         return result
 
-    def _sum(self, column: IntArray) -> FloatArray:
-        result: FloatArray = self._sums[self._places[column.tobytes()]]
-        return result
+    def sums(self, column: IntArray) -> FloatArray:
+        """Return per replicate the sum of a column that was given at construction."""
+        return self._sums[column.tobytes()]
 
 
 def _replicate_sums(columns: Sequence[IntArray]) -> FloatArray:

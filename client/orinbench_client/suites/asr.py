@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from orinbench_client.errors import BadInput
 from orinbench_client.suites.audio import MEDIA_TYPES, RATE_HZ, require_canonical
-from orinbench_client.suites.base import Sample, suite_digest
+from orinbench_client.suites.base import OnPrepare, Sample, suite_digest
 
 MANIFEST = "manifest.jsonl"
 
@@ -39,14 +39,22 @@ class AsrSuite:
     def __init__(self, loaded: Loaded[SuiteDeclaration]) -> None:
         self.declaration = loaded.declaration
         if loaded.folder is None:
-            raise BadInput(
-                f"suite {self.declaration.id}: its data lie on a hub, which this version cannot fetch: "
-                "use a suite with a packaged or folder source"
-            )
+            raise BadInput(f"suite {self.declaration.id}: nothing says where its data are")
         self._manifest = loaded.folder / MANIFEST
         data = self._read_manifest()
         self.digest = suite_digest(loaded, digest_bytes(data))
         self.samples: Sequence[Sample] = self._read_samples(data)
+
+    @staticmethod
+    def prepare(loaded: Loaded[SuiteDeclaration], source: Path | None, tell: OnPrepare) -> None:
+        """Make canonical recordings of what lies on a hub, or of a copy of it. Raises BadInput naming the sample."""
+        from orinbench_client.prepare.suite import prepare_recordings
+
+        prepare_recordings(loaded, source, tell)
+
+    def notes(self) -> list[str]:
+        """Return nothing: the data are what is pinned."""
+        return []
 
     def _read_manifest(self) -> bytes:
         try:
@@ -69,7 +77,7 @@ class AsrSuite:
             samples[row.sample_id] = self._sample(where, row)
         if not samples:
             raise BadInput(f"{self._manifest}: the suite is empty: there is nothing to run")
-        if len(samples) != self.declaration.samples:
+        if self.declaration.samples not in (None, len(samples)):
             raise BadInput(
                 f"{self._manifest}: {len(samples)} samples, the declaration of {self.declaration.id} "
                 f"says {self.declaration.samples}"

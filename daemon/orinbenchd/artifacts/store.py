@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from orinbench_profiles import is_digest
+from orinbench_profiles import digest_bytes, is_digest
 
 from orinbenchd.errors import InvalidArgument, NotFound, ResourceExhausted, disk_low, invalid_field
 from orinbenchd.failpoints import failpoint
@@ -80,6 +80,13 @@ class ArtifactStore:
         except FileNotFoundError:
             raise _not_found(digest) from None
 
+    def state(self, digest: str) -> StoredArtifact:
+        """Return what is known of a complete artifact. Raises NotFound."""
+        try:
+            return _stored(self.path(digest))
+        except FileNotFoundError:
+            raise _not_found(digest) from None
+
     def received(self, digest: str) -> int:
         """Return how many bytes of a begun upload are kept."""
         try:
@@ -116,7 +123,7 @@ class ArtifactStore:
         self.path(digest)
         if size < 0:
             raise invalid_field("size_bytes", f"{size} is negative")
-        self._check_room(size, digest)
+        self.check_room(size - self.received(digest), size)
         lock = self._locks.get(digest)
         if lock is None:
             lock = self._locks[digest] = asyncio.Lock()
@@ -128,7 +135,25 @@ class ArtifactStore:
                 if error.errno != errno.ENOSPC:
                     raise
                 raise disk_low(free_bytes(self.folder), size) from None
-            return _stored(self.path(digest))
+            return self.state(digest)
+
+    async def keep(self, data: bytes) -> StoredArtifact:
+        """Store a small artifact of our own making."""
+
+        async def chunks() -> AsyncIterator[bytes]:
+            for start in range(0, len(data), MAX_CHUNK):
+                yield data[start : start + MAX_CHUNK]
+
+        return await self.put(digest_bytes(data), len(data), 0, chunks())
+
+    async def adopt(self, path: Path, digest: str) -> None:
+        """Take over a file below the data folder whose digest was verified."""
+        await asyncio.to_thread(self._adopt, path, digest)
+
+    def _adopt(self, path: Path, digest: str) -> None:
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        self._publish(path, digest)
 
     async def _receive(self, digest: str, size: int, offset: int, chunks: AsyncIterator[bytes]) -> None:
         part = self._part(digest)
@@ -176,16 +201,17 @@ class ArtifactStore:
     def _part(self, digest: str) -> Path:
         return self._uploads / (self.path(digest).name + ".part")
 
-    def _check_room(self, size: int, digest: str) -> None:
-        if size > self._max_bytes:
+    def check_room(self, missing: int, largest: int) -> None:
+        """Raise ResourceExhausted if `missing` bytes have no room here, or the largest artifact is too large."""
+        if largest > self._max_bytes:
             raise ResourceExhausted(
                 "TOO_LARGE",
-                f"an artifact may have {self._max_bytes} bytes, not {size}",
+                f"an artifact may have {self._max_bytes} bytes, not {largest}",
                 limit=self._max_bytes,
-                found=size,
+                found=largest,
             )
         free = free_bytes(self.folder)
-        needed = size - self.received(digest) + self._reserve_bytes
+        needed = missing + self._reserve_bytes
         if free < needed:
             raise disk_low(free, needed)
 

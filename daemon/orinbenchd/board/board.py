@@ -20,6 +20,7 @@ from orinbenchd.board.monitor import Look, Monitor
 from orinbenchd.board.profile_match import PREFIX, profile_checks
 from orinbenchd.board.rootfs import Absent, Fact, Root, known
 from orinbenchd.board.violations import violation
+from orinbenchd.sandbox import Isolation
 from orinbenchd.telemetry import nvml
 
 #: How often mode, limits, temperatures and throttle counters are looked at during a run.
@@ -37,16 +38,26 @@ class BoardRefusedError(Exception):
 
 
 class Board:
-    """One board, seen through `root`, held against `profile`. `data_dir` is where free disk is measured."""
+    """One board, seen through `root`, held against `profile`.
+
+    `data_dir` is where free disk is measured; `isolation` is what workers run in.
+    """
 
     def __init__(
-        self, root: Path | Root, profile: HardwareProfile, *, helper_socket: Path | None, data_dir: Path
+        self,
+        root: Path | Root,
+        profile: HardwareProfile,
+        *,
+        helper_socket: Path | None,
+        data_dir: Path,
+        isolation: Isolation,
     ) -> None:
         self.root = root if isinstance(root, Root) else Root(root)
         self.profile = profile
         self.tegra = is_tegra(self.root)
         self._helper_socket = helper_socket
         self._data_dir = data_dir
+        self.isolation = isolation
         self._lease: HelperConnection | None = None
         self._modes = nvpmodel.read_modes(self.root)
 
@@ -97,6 +108,8 @@ class Board:
         if profile.temperature_limit_c is not None:
             degrees = sensors.temperatures_c(self.root, sensors.find_zones(self.root))
             found.append(checks.temperature_check(degrees, profile.temperature_limit_c))
+        if profile.isolation_floor != "none":
+            found.append(checks.isolation_check(profile.isolation_floor, self.isolation, profile.official))
         found.append(checks.disk_check(self._data_dir, profile.free_disk_gib))
         if profile.free_memory_gib is not None:
             found.append(checks.memory_check(self.root, profile.free_memory_gib))
@@ -139,22 +152,40 @@ class Board:
         unknown = [c.name for c in found if c.name.startswith(PREFIX) and c.result != checks.PASSED]
         if unknown:
             made.append(violation("PROFILE_MISMATCH", f"not shown to match the profile: {', '.join(unknown)}"))
+        floor, isolation = self.profile.isolation_floor, self.isolation
+        if not isolation.reaches(floor):
+            text = f"the profile wants {floor}, workers run with {isolation.level}: {isolation.reason}"
+            made.append(violation("ISOLATION_LOW", text))
         return made
 
-    async def watch(self, latest: Callable[[], Telemetry | None]) -> AsyncIterator[Violation]:
-        """Yield violations as they happen, until the caller stops. Start it right after `acquire`."""
+    async def watch(
+        self, latest: Callable[[], Telemetry | None], on_own: Callable[[Sequence[GpuClient]], None]
+    ) -> AsyncIterator[Violation]:
+        """Yield violations as they happen, until the caller stops. Start it right after `acquire`.
+
+        `on_own` is told at each poll for competitors which of the GPU's clients are this process and its children.
+        """
         monitor = Monitor(self._look(None), self.profile.temperature_limit_c, self.profile.lock_clocks)
         due = asyncio.get_running_loop().time()
         while True:
             clients = None
             if self.profile.gpu_clients != "none" and asyncio.get_running_loop().time() >= due:
                 due += self.profile.competitor_poll_s
-                clients = known(await self.competitors())
+                clients = await self._poll(on_own)
             reading = latest()
             seen = monitor.look(self._look(clients)) + (monitor.telemetry(reading) if reading else [])
             for made in seen:
                 yield made
             await asyncio.sleep(WATCH_INTERVAL_S)
+
+    async def _poll(self, on_own: Callable[[Sequence[GpuClient]], None]) -> list[GpuClient] | None:
+        everyone = known(await self.gpu_clients())
+        if everyone is None:
+            return None
+        others = gpu_clients.without_own(self.root, everyone, os.getpid())
+        theirs = {client.pid for client in others}
+        on_own([client for client in everyone if client.pid not in theirs])
+        return others
 
     async def competitors(self) -> Fact[list[GpuClient]]:
         """Return the processes on the GPU that are neither this one nor its children."""
@@ -164,7 +195,7 @@ class Board:
     async def gpu_clients(self) -> Fact[list[GpuClient]]:
         """Return all processes on the GPU, ours included, for `Board.gpu_clients`."""
         if self.profile.gpu_clients == "none":
-            return []
+            return Absent(f"the profile {self.profile.id} watches no GPU")
         if self.profile.gpu_clients == "nvml":
             return Absent("a simulated board has no NVML") if self.simulated else nvml.clients()
         if self._helper_socket is None:

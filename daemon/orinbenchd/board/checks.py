@@ -15,6 +15,7 @@ from orinbenchd.board import nvpmodel
 from orinbenchd.board.gpu_clients import describe
 from orinbenchd.board.identity import memory_bytes
 from orinbenchd.board.rootfs import Absent, Fact, Root
+from orinbenchd.sandbox import Isolation, Level
 
 PASSED = CheckResult.CHECK_RESULT_PASSED
 FAILED = CheckResult.CHECK_RESULT_FAILED
@@ -151,6 +152,15 @@ def rails_check(wanted: Sequence[str], found: Sequence[str]) -> Check:
     readable = Absent(f"not readable: {', '.join(missing)}") if missing else " + ".join(wanted)
     hint = "the run has no energy; it is not refused for that"
     return decide("module_power", " + ".join(wanted), readable, lambda _: True, hint=hint)
+
+
+def isolation_check(floor: Level, isolation: Isolation, official: bool) -> Check:
+    """Compare the isolation of workers with the floor. It is a reason to refuse under an official profile alone."""
+    check = Check(name="isolation", expected=f"at least {floor}", found=isolation.level, failure_class=BOARD)
+    check.result = PASSED if isolation.reaches(floor) else FAILED if official else UNKNOWN
+    if check.result != PASSED:
+        check.hint = isolation.reason
+    return check
 
 
 def gpu_node_check(root: Root) -> Check:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import signal
-from pathlib import Path
 
 from orinbench.v1 import record_pb2 as pb
+
+# What a dead worker left on its standard error, and which memory ran out. The worker has a table of its own for
+# what it can still report; these are the cases in which it could not.
+LAST_WORDS = (
+    # The Tegra driver; 12 is ENOMEM.
+    (re.compile(r"NvMapMem\w+.*\berror 12\b"), pb.OOM_SCOPE_DEVICE),
+    # C++ without a handler.
+    (re.compile(r"what\(\): .*CUDA (driver )?error: out of memory"), pb.OOM_SCOPE_DEVICE),
+    (re.compile(r"what\(\): .*CUDA out of memory"), pb.OOM_SCOPE_DEVICE),
+    (re.compile(r"terminate called after throwing an instance of 'std::bad_alloc'"), pb.OOM_SCOPE_HOST),
+    # Python, before the worker could speak or while it could not.
+    (re.compile(r"^MemoryError\b", re.MULTILINE), pb.OOM_SCOPE_HOST),
+    # The loader and the allocator of the interpreter itself.
+    (re.compile(r"Fatal Python error: .*(out of memory|memory allocation failed)"), pb.OOM_SCOPE_HOST),
+)
 
 
 class Ended(Exception):
@@ -21,25 +36,15 @@ def failure(failure_class: pb.FailureClass, reason: str, message: str) -> pb.Fai
     return pb.Failure(failure_class=failure_class, reason=reason, message=message)
 
 
-def oom_kills(root: Path = Path("/")) -> int:
-    """Return how often the kernel killed for memory since boot; 0 where it does not say."""
-    try:
-        lines = (root / "proc/vmstat").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
-
-
 def of_exit(code: int, oom_killed: bool) -> pb.Failure:
     """Classify the end of a worker that neither finished nor said why. `code` is negative for a signal."""
-    if code in (-signal.SIGKILL, 128 + signal.SIGKILL):
+    if code == -signal.SIGKILL:
         if oom_killed:
-            found = failure(pb.FAILURE_CLASS_OOM, "HOST_OUT_OF_MEMORY", "the kernel killed the worker: memory ran out")
-            found.oom_scope = pb.OOM_SCOPE_HOST
+            found = _out_of_memory(pb.OOM_SCOPE_HOST, "the kernel killed the worker: memory ran out")
         else:
             found = failure(pb.FAILURE_CLASS_CRASHED, "WORKER_KILLED", "somebody killed the worker (SIGKILL)")
     elif code < 0:
-        name = signal.Signals(-code).name
+        name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
         found = failure(pb.FAILURE_CLASS_CRASHED, "WORKER_SIGNALLED", f"the worker ended by {name}")
     else:
         found = failure(
@@ -47,8 +52,23 @@ def of_exit(code: int, oom_killed: bool) -> pb.Failure:
             "WORKER_EXITED",
             f"the worker exited with code {code} before it was done",
         )
-    if code < 0:
-        found.signal = -code
-    else:
-        found.exit_code = code
+    return found
+
+
+def with_last_words(found: pb.Failure, stderr_tail: str) -> pb.Failure:
+    """Return the failure with its standard error, and as out of memory where a crashed worker's last words say so."""
+    if found.failure_class == pb.FAILURE_CLASS_CRASHED:
+        for words, scope in LAST_WORDS:
+            if said := words.search(stderr_tail):
+                kept = found
+                found = _out_of_memory(scope, f"{kept.message}; its last words: {said[0].strip()}")
+                break
+    found.stderr_tail = stderr_tail
+    return found
+
+
+def _out_of_memory(scope: pb.OomScope, message: str) -> pb.Failure:
+    reason = "DEVICE_OUT_OF_MEMORY" if scope == pb.OOM_SCOPE_DEVICE else "HOST_OUT_OF_MEMORY"
+    found = failure(pb.FAILURE_CLASS_OOM, reason, message)
+    found.oom_scope = scope
     return found

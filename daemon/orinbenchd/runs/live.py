@@ -14,6 +14,7 @@ from orinbench.v1 import run_pb2
 from orinbenchd.journal.writer import Writer
 from orinbenchd.runs import machine, records
 from orinbenchd.runs.log import RunLog
+from orinbenchd.runs.peaks import keep_peaks
 
 T = TypeVar("T")
 
@@ -60,18 +61,9 @@ class LiveRun:
         kind = body.WhichOneof("body")
         if kind == "sample":
             self.run.accepted_samples = body.sample.index + 1
-            self.keep_peaks(body.sample.memory)
+            keep_peaks(self.run.memory, body.sample.memory)
         elif kind == "violation" and body.violation.violation not in self.run.violations:
             self.run.violations.append(body.violation.violation)
-
-    def keep_peaks(self, memory: pb.MemoryReading) -> None:
-        """Raise the run's peaks, which go over all its segments."""
-        kept = self.run.memory
-        if memory.method:
-            kept.method = memory.method
-        for field in ("peak_reserved_bytes", "peak_allocated_bytes", "peak_rss_bytes", "peak_nvmap_bytes"):
-            if memory.HasField(field):
-                setattr(kept, field, max(getattr(memory, field), getattr(kept, field)))
 
     def begin_segment(self, segment: pb.Segment) -> None:
         """Add the segment that the next BoardFree begins."""

@@ -24,11 +24,12 @@ from orinbenchd.journal.reader import Reader
 from orinbenchd.journal.salvage import broken
 from orinbenchd.journal.writer import Writer
 from orinbenchd.runs import lifetimes, machine, queue, table
-from orinbenchd.runs.execution import Execution, Surroundings
+from orinbenchd.runs.execution import Execution
 from orinbenchd.runs.live import LiveRun
 from orinbenchd.runs.plan import check_fields, check_plan, digests_of
 from orinbenchd.runs.recorder import Recorder
 from orinbenchd.runs.retention import Retention
+from orinbenchd.runs.surroundings import Surroundings
 
 T = TypeVar("T")
 log = structlog.get_logger("runs")

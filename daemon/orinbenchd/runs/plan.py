@@ -15,19 +15,20 @@ from orinbench_profiles import DeclarationError, ModelDeclaration, is_digest, pa
 
 from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.errors import DaemonError, FailedPrecondition, InvalidArgument, NotFound, invalid_field
+from orinbenchd.worker.runtimes import missing
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
-_KEYS = {"sample_id", "input", "audio_seconds", "max_tokens"}
-_INPUT_KEYS = {"digest", "bytes", "media_type"}
+_KEYS = {"sample_id", "input", "attachments", "audio_seconds", "max_tokens"}
+_ARTIFACT_KEYS = {"digest", "bytes", "media_type"}
 _NAMED = 20
 
 
 @dataclass(frozen=True)
 class ManifestLine:
-    """One sample of an inputs manifest: its id, its input's digest, and its declared bounds."""
+    """One sample of an inputs manifest: its id, the digests of its input and attachments, and its declared bounds."""
 
     sample_id: str
-    digest: str
+    digests: tuple[str, ...]
     audio_seconds: float | None
     max_tokens: int | None
 
@@ -77,8 +78,7 @@ def check_plan(plan: run_pb2.RunPlan, store: ArtifactStore, runtimes: list[str],
         if line.sample_id in seen:
             raise _bad_manifest(plan.inputs_digest, samples, f"sample {line.sample_id!r} comes twice")
         seen.add(line.sample_id)
-        if not store.use(line.digest):
-            missing.append(line.digest)
+        missing += [digest for digest in line.digests if not store.use(digest)]
     if samples == 0:
         raise _bad_manifest(plan.inputs_digest, 1, "it holds no sample")
     if missing:
@@ -93,7 +93,7 @@ def digests_of(plan: run_pb2.RunPlan, store: ArtifactStore) -> set[str]:
         named |= {file.digest for file in parse_model(store.read(plan.model_digest)).files}
     with contextlib.suppress(FileNotFoundError):
         inputs = read_manifest(store.path(plan.inputs_digest), plan.inputs_digest)
-        named |= {line.digest for line in inputs}
+        named |= {digest for line in inputs for digest in line.digests}
     return named
 
 
@@ -111,21 +111,34 @@ def read_manifest(path: Path, digest: str) -> Iterator[ManifestLine]:
 def _manifest_line(value: object) -> ManifestLine:
     if not isinstance(value, dict):
         raise TypeError("not a JSON object")
-    given = value["input"]
-    unknown = (set(value) - _KEYS) | (set(given) - _INPUT_KEYS)
-    if unknown:
-        raise ValueError(f"unknown keys: {', '.join(sorted(unknown))}")
-    sample_id, digest = value["sample_id"], given["digest"]
+    _refuse_unknown(value, _KEYS)
+    sample_id, attached = value["sample_id"], value.get("attachments", [])
     if not isinstance(sample_id, str) or not 1 <= len(sample_id) <= 256:
         raise ValueError("sample_id must be a string of 1 to 256 characters")
-    if not isinstance(digest, str) or not is_digest(digest):
-        raise ValueError("input.digest must be 'sha256:' and 64 hex digits")
+    if not isinstance(attached, list):
+        raise TypeError("attachments must be a list")
+    digests = (_digest(value["input"], "input"), *(_digest(entry, "attachments") for entry in attached))
     seconds, tokens = value.get("audio_seconds"), value.get("max_tokens")
     if seconds is not None and not (isinstance(seconds, int | float) and 0 <= seconds < 86400):
         raise ValueError("audio_seconds must be a number of seconds below a day")
     if tokens is not None and not (isinstance(tokens, int) and 0 < tokens <= 1_000_000):
         raise ValueError("max_tokens must be a positive whole number")
-    return ManifestLine(sample_id, digest, seconds, tokens)
+    return ManifestLine(sample_id, digests, seconds, tokens)
+
+
+def _digest(given: object, where: str) -> str:
+    if not isinstance(given, dict):
+        raise TypeError(f"{where} must hold digest, bytes and media_type")
+    _refuse_unknown(given, _ARTIFACT_KEYS)
+    digest = given["digest"]
+    if not isinstance(digest, str) or not is_digest(digest):
+        raise ValueError(f"{where}.digest must be 'sha256:' and 64 hex digits")
+    return digest
+
+
+def _refuse_unknown(given: dict[object, object], known: set[str]) -> None:
+    if unknown := {str(key) for key in given} - known:
+        raise ValueError(f"unknown keys: {', '.join(sorted(unknown))}")
 
 
 def _check_model(plan: run_pb2.RunPlan, store: ArtifactStore, runtimes: list[str]) -> ModelDeclaration:
@@ -135,15 +148,15 @@ def _check_model(plan: run_pb2.RunPlan, store: ArtifactStore, runtimes: list[str
         raise InvalidArgument("DECLARATION_INVALID", str(error), digest=plan.model_digest) from None
     if model.id != plan.model_id:
         raise invalid_field("plan.model_id", f"{plan.model_id[:80]!r}, but the declaration is of {model.id!r}")
-    if model.runtime not in runtimes:
-        known = ", ".join(sorted(runtimes))
+    if model.unresolved:
         raise FailedPrecondition(
-            "RUNTIME_UNKNOWN",
-            f"model {model.id} needs the runtime {model.runtime!r}; this board has: {known}. "
-            f"Add [runtimes.{model.runtime}] to the daemon's configuration",
-            runtime=model.runtime,
-            available=known,
+            "MODEL_NOT_PREPARED",
+            f"the files of model {model.id} lie on a hub: prepare it, and name the digest that this gives",
+            model=model.id,
         )
+    if model.runtime not in runtimes:
+        text = f"model {model.id} needs the runtime {model.runtime!r}: {missing(model.runtime, runtimes)}"
+        raise FailedPrecondition("RUNTIME_UNKNOWN", text, runtime=model.runtime, available=", ".join(sorted(runtimes)))
     return model
 
 

@@ -9,13 +9,16 @@ from google.protobuf.message import DecodeError
 from orinbench.internal.v1 import worker_pb2
 from orinbench.v1 import record_pb2 as pb
 
+from orinbenchd.board.violations import violation
 from orinbenchd.failpoints import failpoint
 from orinbenchd.runs import machine
-from orinbenchd.runs.failures import Ended, failure, of_exit, oom_kills
+from orinbenchd.runs.failures import Ended, failure, of_exit
 from orinbenchd.runs.live import LiveRun
+from orinbenchd.runs.peaks import keep_peaks
 from orinbenchd.runs.plan import ManifestLine
 from orinbenchd.worker.channel import Nonsense
 from orinbenchd.worker.deadlines import DeadlineKeeper
+from orinbenchd.worker.oom import OomCounter
 from orinbenchd.worker.process import WorkerProcess
 
 PROTOCOL = 1
@@ -50,7 +53,7 @@ class Session:
         self._ack_due = False
         self._expires = 0.0
         self._hung = False
-        self._oom_before = oom_kills()
+        self._oom = OomCounter(worker.pid)
 
     async def run(self, prepare: worker_pb2.ToWorker) -> None:
         """Talk until every sample is durable. Raises Ended."""
@@ -100,6 +103,8 @@ class Session:
         elif kind == "hello":
             if message.hello.protocol != PROTOCOL:
                 raise Ended(self._other_version(message.hello))
+            # Whatever was between us and the worker has put it where it stays.
+            self._oom = OomCounter(self._worker.pid)
             _HELLO()
         elif kind == "ready":
             self._ready(message.ready)
@@ -108,7 +113,7 @@ class Session:
         elif kind == "failure":
             raise Ended(message.failure)
         elif kind == "done":
-            self._live.keep_peaks(message.done.memory)
+            self._keep_peaks(message.done.memory)
             _DONE()
             return False
         else:
@@ -122,10 +127,13 @@ class Session:
     def _ready(self, ready: worker_pb2.Ready) -> None:
         run = self._live.run
         run.model_facts.CopyFrom(ready.model_facts)
-        board = dict(run.environment.board)
+        noted = pb.Environment()
+        noted.CopyFrom(run.environment)
         run.environment.CopyFrom(ready.environment)
-        run.environment.board.update(board)
-        self._live.keep_peaks(ready.memory)
+        # What the daemon knows itself is not for a worker to say.
+        run.environment.board.update(noted.board)
+        run.environment.isolation, run.environment.isolation_reason = noted.isolation, noted.isolation_reason
+        self._keep_peaks(ready.memory)
         self._live.apply(machine.WorkerReady())
         _READY()
 
@@ -162,7 +170,7 @@ class Session:
         if done.cancelled() or done.exception() is not None:
             return
         self._live.run.accepted_samples = sample.index + 1
-        self._live.keep_peaks(sample.memory)
+        self._keep_peaks(sample.memory)
         self._on_sample(sample)
         # One acknowledgement for all that one commit made durable.
         if not self._ack_due:
@@ -175,6 +183,14 @@ class Session:
         ack = worker_pb2.Ack(index=self._live.run.accepted_samples - 1)
         self._worker.channel.send(worker_pb2.ToWorker(ack=ack))
         _ACKNOWLEDGED()
+
+    def _keep_peaks(self, memory: pb.MemoryReading) -> None:
+        run = self._live.run
+        earlier = run.memory.method
+        if earlier and memory.method and memory.method != earlier:
+            names = " and ".join(pb.MemoryMethod.Name(method) for method in (earlier, memory.method))
+            self._live.violate(violation("MEMORY_METHOD", f"memory was measured by two methods in one run: {names}"))
+        keep_peaks(run.memory, memory)
 
     async def _watch(self) -> None:
         """End a worker that makes no progress within its deadline. Waiting for our own disk is not its fault."""
@@ -195,7 +211,7 @@ class Session:
             text = f"no progress within {self._deadlines.seconds():.0f} s while {doing}: the worker was killed"
             return failure(pb.FAILURE_CLASS_HUNG, "NO_PROGRESS", text)
         code = await self._worker.stop(1.0)
-        return of_exit(code, oom_kills() > self._oom_before)
+        return of_exit(code, self._oom.rose())
 
     def _other_version(self, hello: worker_pb2.Hello) -> pb.Failure:
         text = (

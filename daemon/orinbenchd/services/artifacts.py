@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
 from orinbench.v1 import artifact_pb2, artifact_pb2_grpc
 
-from orinbenchd.artifacts.store import ArtifactStore, StoredArtifact
-from orinbenchd.errors import FailedPrecondition, Unsupported, invalid_field
+from orinbenchd.artifacts.prepare import ModelPreparer, shown
+from orinbenchd.artifacts.store import ArtifactStore
+from orinbenchd.errors import FailedPrecondition, invalid_field
 from orinbenchd.runs.manager import RunManager
 from orinbenchd.services.interceptor import Context
 from orinbenchd.services.runs import page_cursor, page_size
@@ -19,8 +21,9 @@ _ASKED = 1000
 class ArtifactService(artifact_pb2_grpc.ArtifactServiceServicer):
     """The servicer; the store does the work."""
 
-    def __init__(self, store: ArtifactStore, manager: RunManager) -> None:
+    def __init__(self, store: ArtifactStore, preparer: ModelPreparer, manager: RunManager) -> None:
         self._store = store
+        self._preparer = preparer
         self._manager = manager
 
     async def HasArtifacts(
@@ -45,14 +48,15 @@ class ArtifactService(artifact_pb2_grpc.ArtifactServiceServicer):
             raise invalid_field("header", "the first message must be the header")
         header = first.header
         stored = await self._store.put(header.digest, header.size_bytes, header.offset, _chunks(requests))
-        return artifact_pb2.PutArtifactResponse(artifact=_shown(stored))
+        return artifact_pb2.PutArtifactResponse(artifact=shown(stored))
 
     async def PrepareModel(
         self, request: artifact_pb2.PrepareModelRequest, context: Context
-    ) -> AsyncIterator[artifact_pb2.PrepareModelResponse]:
-        """Refuse: models reach this daemon by PutArtifact."""
-        raise Unsupported("UNSUPPORTED", "this daemon does not fetch from a hub: push the model's files instead")
-        yield  # an async generator, as the interface wants
+    ) -> AsyncGenerator[artifact_pb2.PrepareModelResponse, None]:
+        """Fetch a model from its hub."""
+        async with aclosing(self._preparer.prepare(request.declaration, request.hub_token)) as responses:
+            async for response in responses:
+                yield response
 
     async def ListArtifacts(
         self, request: artifact_pb2.ListArtifactsRequest, context: Context
@@ -62,7 +66,7 @@ class ArtifactService(artifact_pb2_grpc.ArtifactServiceServicer):
         start = page_cursor(request.page_token) or 0
         stored = await asyncio.to_thread(self._store.list)
         token = str(start + size) if len(stored) > start + size else ""
-        page = [_shown(artifact) for artifact in stored[start : start + size]]
+        page = [shown(artifact) for artifact in stored[start : start + size]]
         return artifact_pb2.ListArtifactsResponse(artifacts=page, next_page_token=token)
 
     async def DeleteArtifact(
@@ -87,9 +91,3 @@ async def _chunks(requests: AsyncIterator[artifact_pb2.PutArtifactRequest]) -> A
         if request.WhichOneof("part") != "chunk":
             raise invalid_field("chunk", "only chunks may follow the header")
         yield request.chunk
-
-
-def _shown(stored: StoredArtifact) -> artifact_pb2.Artifact:
-    shown = artifact_pb2.Artifact(digest=stored.digest, size_bytes=stored.size)
-    shown.create_time.FromNanoseconds(stored.created_ns)
-    return shown

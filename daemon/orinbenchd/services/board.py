@@ -11,6 +11,7 @@ from orinbench_profiles import HardwareProfile, Loaded, execution_contract_diges
 
 from orinbenchd.artifacts.store import free_bytes
 from orinbenchd.board.board import Board
+from orinbenchd.board.rootfs import Absent
 from orinbenchd.config import Config
 from orinbenchd.errors import Unavailable, invalid_field, too_many_watchers
 from orinbenchd.runs.manager import WEDGED_HINT, RunManager
@@ -18,6 +19,7 @@ from orinbenchd.runs.records import now
 from orinbenchd.services.interceptor import API_REVISION, Context
 from orinbenchd.telemetry.hub import TelemetryHub
 from orinbenchd.version import version
+from orinbenchd.worker.runtimes import Runtimes
 
 _SHORTEST_S = 0.1
 
@@ -32,6 +34,7 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
         board: Board,
         hub: TelemetryHub,
         manager: RunManager,
+        runtimes: Runtimes,
         run_watchers: Callable[[], int],
     ) -> None:
         self._config = config
@@ -39,6 +42,7 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
         self._board = board
         self._hub = hub
         self._manager = manager
+        self._runtimes = runtimes
         self._run_watchers = run_watchers
         self._identity = board.identity()
         self._checks = board.profile_checks()
@@ -49,6 +53,7 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
         """Say what the board is and what it does."""
         manager, profile = self._manager, self._profile
         state, reason = self._state()
+        clients = await self._board.gpu_clients()
         shown = board_pb2.Board(
             name=f"boards/{self._config.name}",
             state=state,
@@ -60,7 +65,8 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
             profile_matches=all(check.result == pb.CHECK_RESULT_PASSED for check in self._checks),
             profile_checks=self._checks,
             power_mode=self._board.power_mode(),
-            isolation="none",
+            isolation=self._board.isolation.level,
+            isolation_reason=self._board.isolation.reason,
             runtimes=sorted(self._config.runtimes),
             active_run=manager.active.run.name if manager.active else "",
             queue_length=len(manager.queued),
@@ -72,6 +78,9 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
             disk_free_bytes=free_bytes(self._config.data_dir),
             simulated=self._board.simulated,
             execution_contract_digest=execution_contract_digest(),
+            gpu_clients=[] if isinstance(clients, Absent) else clients,
+            gpu_clients_unknown=clients.reason if isinstance(clients, Absent) else "",
+            runtime_states=self._runtimes.states,
         )
         return board_pb2.GetBoardResponse(board=shown)
 

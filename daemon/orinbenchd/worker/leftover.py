@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import structlog
@@ -20,9 +21,9 @@ _NOTE = "worker.json"
 _LOOK_S = 0.05
 
 
-def note(data_dir: Path, pid: int) -> None:
-    """Remember the running worker."""
-    text = json.dumps({"pid": pid, "began": _began(pid), "boot_id": _boot_id()})
+def note(data_dir: Path, pids: Sequence[int]) -> None:
+    """Remember the processes of the running worker."""
+    text = json.dumps({"pids": {pid: _began(pid) for pid in pids}, "boot_id": _boot_id()})
     (data_dir / _NOTE).write_text(text)
 
 
@@ -33,29 +34,29 @@ def forget(data_dir: Path) -> None:
 
 async def end(data_dir: Path, reap_s: float) -> str:
     """End the worker of an earlier daemon; return why the board is wedged if it is still there after `reap_s`."""
-    try:
-        noted = json.loads((data_dir / _NOTE).read_text())
-        pid, began, boot_id = int(noted["pid"]), str(noted["began"]), str(noted["boot_id"])
-    except (OSError, ValueError, KeyError, TypeError):
-        forget(data_dir)
-        return ""
-    if boot_id == _boot_id() and began and _began(pid) == began:
+    left = {pid: began for pid, began in _noted(data_dir).items() if began and _began(pid) == began}
+    for pid in left:
         log.warning("ending the worker of an earlier daemon", pid=pid)
+        # The first is the leader of its group; what is first in a sandbox takes all others there along.
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
-        if not await _gone(pid, began, reap_s):
-            return f"the worker {pid} of an earlier daemon does not end on SIGKILL: it hangs in the kernel"
+            os.killpg(pid, signal.SIGKILL) if os.getpgid(pid) == pid else os.kill(pid, signal.SIGKILL)
+    deadline = asyncio.get_running_loop().time() + reap_s
+    while left := {pid: began for pid, began in left.items() if _began(pid) == began}:
+        if asyncio.get_running_loop().time() > deadline:
+            return f"the worker {max(left)} of an earlier daemon does not end on SIGKILL: it hangs in the kernel"
+        await asyncio.sleep(_LOOK_S)
     forget(data_dir)
     return ""
 
 
-async def _gone(pid: int, began: str, reap_s: float) -> bool:
-    deadline = asyncio.get_running_loop().time() + reap_s
-    while _began(pid) == began:
-        if asyncio.get_running_loop().time() > deadline:
-            return False
-        await asyncio.sleep(_LOOK_S)
-    return True
+def _noted(data_dir: Path) -> dict[int, str]:
+    """Return what was noted in this boot: when each process began, by its id."""
+    try:
+        noted = json.loads((data_dir / _NOTE).read_text())
+        pids = {int(pid): str(began) for pid, began in noted["pids"].items()}
+        return pids if noted["boot_id"] == _boot_id() else {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 def _began(pid: int) -> str:

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import socket
 from collections import deque
 from pathlib import Path
 
+import psutil
 import structlog
 
 from orinbenchd.config import Deadlines
+from orinbenchd.sandbox import Sandbox, View
 from orinbenchd.worker.channel import Channel
+from orinbenchd.worker.environment import worker_environment
 
 _TAIL_BYTES = 64 << 10
 log = structlog.get_logger("worker")
-
-# What a worker may inherit: it finds its libraries and its language, nothing of the daemon's own.
-_PASSED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH", "TZ", "CUDA_HOME", "OMP_NUM_THREADS")
-_FORCED = {
-    "PYTHONUNBUFFERED": "1",
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-    "TOKENIZERS_PARALLELISM": "false",
-}
 
 
 class Wedged(Exception):
@@ -44,40 +37,68 @@ class WorkerProcess:
         self._limits = limits
         self._process = process
         self._tail = tail
+        self._inside: _Inside | None = None
         self._wedged: Wedged | None = None
 
     @classmethod
-    async def start(cls, python: Path, scratch: Path, limits: Deadlines) -> WorkerProcess:
-        """Start a worker in a runtime. Raises OSError when the interpreter cannot be executed."""
+    async def start(
+        cls, python: Path, sandbox: Sandbox, view: View, packages: Path, limits: Deadlines
+    ) -> WorkerProcess:
+        """Start a worker in a runtime. Raises OSError when the program cannot be executed."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        read_end, write_end = os.pipe()
+        (read_end, write_end), (info, info_write) = os.pipe(), os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
+                *sandbox.prefix(view, info_write),
                 str(python), "-m", "orinbench_engines.worker", "--fd", str(theirs.fileno()),
                 stdin=asyncio.subprocess.DEVNULL, stdout=write_end, stderr=write_end,
-                pass_fds=(theirs.fileno(),), start_new_session=True, cwd=scratch, env=_environment(scratch),
+                pass_fds=(theirs.fileno(), *((info_write,) if sandbox.has_monitor else ())),
+                start_new_session=True, cwd=view.scratch,
+                env=worker_environment(view.scratch, packages, gpu=view.gpu),
             )  # fmt: skip
         except BaseException:
             ours.close()
             os.close(read_end)
+            os.close(info)
             raise
         finally:
             theirs.close()
             os.close(write_end)
+            os.close(info_write)
         tail = asyncio.create_task(_keep_tail(read_end), name=f"worker-{process.pid}-stderr")
-        return cls(process, await Channel.open(ours), tail, limits)
+        worker = cls(process, await Channel.open(ours), tail, limits)
+        try:
+            # Nothing without a sandbox; and when none could be made, which standard error then tells.
+            if said := await _keep_tail(info):
+                worker._inside = _Inside(json.loads(said)["child-pid"])
+        except BaseException:
+            await worker.kill()
+            raise
+        return worker
 
     @property
     def pid(self) -> int:
-        """Process id, also the id of its group."""
+        """Id of the process that was started, also the id of its group."""
         return self._process.pid
+
+    @property
+    def pids(self) -> list[int]:
+        """Ids of the processes that end last: the one that was started, and in a sandbox the first one there."""
+        return [self.pid] if self._inside is None else [self.pid, self._inside.pid]
+
+    @property
+    def worker_pid(self) -> int | None:
+        """Id of the worker itself; in a sandbox None as long as there is none."""
+        return self.pid if self._inside is None else self._inside.worker_pid
 
     async def wait(self, timeout_s: float) -> int | None:
         """Wait for its end; return the exit code (negative: the signal), or None when the time is over."""
         try:
-            return await asyncio.wait_for(asyncio.shield(self._process.wait()), timeout_s)
+            code = await asyncio.wait_for(asyncio.shield(self._process.wait()), timeout_s)
         except asyncio.TimeoutError:
             return None
+        # As bubblewrap's monitor tells of a worker that a signal ended.
+        return 128 - code if self._inside is not None and 128 < code <= 192 else code
 
     async def stop(self, grace_s: float | None = None) -> int:
         """End it: closed channel, SIGTERM, SIGKILL to the whole group. Raises Wedged when nothing helps.
@@ -97,8 +118,9 @@ class WorkerProcess:
             log.warning("worker does not end, killing it", pid=self.pid)
             self._signal(signal.SIGKILL)
             code = await self.wait(self._limits.reap_s)
-        if code is None:
-            self._wedged = Wedged(f"the worker {self.pid} does not end on SIGKILL: it hangs in the kernel")
+        # The monitor ends at once on a signal, whatever hangs behind it.
+        if code is None or (self._inside is not None and not await self._inside.gone(self._limits.reap_s)):
+            self._wedged = Wedged(f"the worker {self.worker_pid} does not end on SIGKILL: it hangs in the kernel")
             raise self._wedged
         self._signal(signal.SIGKILL)  # what it may have started in its group
         return code
@@ -121,6 +143,40 @@ class WorkerProcess:
             os.killpg(self.pid, number)
 
 
+class _Inside:
+    """The first process in a sandbox. It ends after all others there, and it is not a child of ours."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._worker_pid: int | None = None
+        self._gone = asyncio.Event()
+        try:
+            self._fd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            self._gone.set()
+        else:
+            asyncio.get_running_loop().add_reader(self._fd, self._note_end)
+
+    @property
+    def worker_pid(self) -> int | None:
+        """The id, for us outside, of the process it has started first."""
+        if self._worker_pid is None:
+            with contextlib.suppress(psutil.Error, IndexError):
+                self._worker_pid = psutil.Process(self.pid).children()[0].pid
+        return self._worker_pid
+
+    async def gone(self, timeout_s: float) -> bool:
+        """Wait until nothing is left in the sandbox; False when the time is over."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._gone.wait(), timeout_s)
+        return self._gone.is_set()
+
+    def _note_end(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._fd)
+        os.close(self._fd)
+        self._gone.set()
+
+
 async def _keep_tail(fd: int) -> bytes:
     """Read a pipe to its end; return its last 64 KiB."""
     loop = asyncio.get_running_loop()
@@ -137,8 +193,3 @@ async def _keep_tail(fd: int) -> bytes:
     finally:
         transport.close()
     return b"".join(kept)[-_TAIL_BYTES:]
-
-
-def _environment(scratch: Path) -> dict[str, str]:
-    passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
-    return passed | _FORCED | {"HOME": str(scratch), "TMPDIR": str(scratch)}

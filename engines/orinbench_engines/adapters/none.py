@@ -8,7 +8,7 @@ from orinbench_engines.contract import Adapter, AnswerSession, Model, Options, O
 class NoneAdapter(Adapter[AnswerSession, Options]):
     """Hands each sample on and the answer back."""
 
-    needs = AnswerSession
+    needs = (AnswerSession,)
 
     def open(self, model: Model, session: AnswerSession) -> None:
         """Take up the session."""

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import onnxruntime
-from orinbench.v1.record_pb2 import MemoryReading, ModelFacts
+from orinbench.v1.record_pb2 import MEMORY_METHOD_ONNXRUNTIME_POOL, MemoryReading, ModelFacts
 from pydantic import Field
 
 from orinbench_engines.contract import SEED, Engine, GraphSession, Model, Options
-from orinbench_engines.failures import WorkerFailure, board_failure, model_failure, policy_failure
-from orinbench_engines.memory import RssMeter
+from orinbench_engines.device import check_one_visible
+from orinbench_engines.failures import WorkerFailure, board_failure, model_failure
+from orinbench_engines.graphs import Shapes, check_batch
+from orinbench_engines.memory import Meter, PoolMeter, RssMeter
 
-Shapes = dict[str, tuple[int | None, ...]]
+if TYPE_CHECKING:
+    from orinbench_engines.engines.onnx_allocator import ExternalAllocator
 
 _CPU = "CPUExecutionProvider"
 _CUDA = "CUDAExecutionProvider"
 # Plain float32 and no search by stopwatch: both would make results depend on more than the model.
 _CUDA_OPTIONS = {"device_id": "0", "use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
+# Asks the runtime to remember which provider it gave each node; releases that do not know it pass over it.
+_RECORD_NODES = "session.record_ep_graph_assignment_info"
 
 
 class OnnxOptions(Options):
@@ -34,66 +41,104 @@ class OnnxOptions(Options):
 
 
 class OnnxSession(GraphSession):
-    """A graph loaded into ONNX Runtime."""
+    """A graph loaded into ONNX Runtime; `allocator` is what gives it device memory, if that is ours."""
 
-    def __init__(self, session: onnxruntime.InferenceSession) -> None:
+    def __init__(self, session: onnxruntime.InferenceSession, allocator: ExternalAllocator | None) -> None:
         self._session = session
+        self._allocator = allocator
         self.inputs: Shapes = {item.name: _shape(item.shape) for item in session.get_inputs()}
         self.outputs: Shapes = {item.name: _shape(item.shape) for item in session.get_outputs()}
         self._names = list(self.outputs)
 
     def run(self, inputs: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
         """Run the graph once. Returns when the outputs are in host memory."""
-        return dict(zip(self._names, self._session.run(self._names, inputs), strict=True))
+        try:
+            return dict(zip(self._names, self._session.run(self._names, inputs), strict=True))
+        except Exception:
+            if self._allocator is not None:
+                self._allocator.pool.raise_failure()
+            raise
 
 
 class OnnxEngine(Engine[OnnxOptions]):
     """Runs one .onnx file with the execution provider that the device asks for, or not at all."""
 
     options_schema = OnnxOptions
-    packages = ("numpy", "onnxruntime", "onnxruntime-gpu")
+    packages = ("numpy", "onnxruntime", "onnxruntime-gpu", "pycuda")
 
     def __init__(self, options: OnnxOptions) -> None:
         super().__init__(options)
-        self._meter = RssMeter()
+        self._meter: Meter = RssMeter()
+        self._allocator: ExternalAllocator | None = None
+        self._session: OnnxSession | None = None
+        self._settings = {
+            "threads": str(options.threads),
+            "execution_mode": "sequential",
+            "graph_optimization": "default",
+        }
 
     def load(self, model: Model) -> tuple[OnnxSession, ModelFacts]:
         """Load the graph. Raises WorkerFailure: provider missing, unreadable graph, batch other than 1."""
         name = model.only(".onnx", self.options.graph, "graph")
         path = model.files[name]
         provider = _provider(model.device)
+        provider_options = self._provider_options(provider)
         np.random.seed(SEED)
         onnxruntime.set_seed(SEED)
         self._meter.start()
-        session = self._open(name, path, provider)
-        _check_provider(session, provider)
-        loaded = OnnxSession(session)
-        _check_batch(name, loaded.inputs)
+        session = self._open(name, path, provider, provider_options)
+        _check_in_force(session, provider, provider_options)
+        self._session = OnnxSession(session, self._allocator)
+        check_batch(name, self._session.inputs)
+        self._settings |= {"memory_peak_since": self._meter.since, **_nodes_elsewhere(session, provider)}
         size = path.stat().st_size
-        return loaded, ModelFacts(devices=session.get_providers(), batch_size=1, checkpoint_bytes=size)
+        return self._session, ModelFacts(devices=session.get_providers(), batch_size=1, checkpoint_bytes=size)
 
     def memory(self) -> MemoryReading:
-        """Return the peak resident set. On CUDA too: the runtime does not tell what its own arena holds."""
+        """Return the peaks of the pool behind the runtime, or of the resident set where there is no such pool."""
         return self._meter.read()
 
     def settings(self) -> dict[str, str]:
-        """Return threads, execution mode, optimisation level and what the memory peak counts from."""
-        return {
-            "threads": str(self.options.threads),
-            "execution_mode": "sequential",
-            "graph_optimization": "default",
-            "memory_peak_since": self._meter.since,
-        }
+        """Return threads, modes, providers' options, who allocates, and what runs elsewhere than asked."""
+        return self._settings
 
-    def _open(self, name: str, path: Path, provider: str) -> onnxruntime.InferenceSession:
+    def close(self) -> None:
+        """Let the session go, then what gave it memory."""
+        self._session = None
+        if self._allocator is not None:
+            self._allocator.close()
+
+    def _provider_options(self, provider: str) -> dict[str, str]:
+        if provider != _CUDA:
+            return {}
+        check_one_visible()
+        if find_spec("pycuda") is None:
+            # The runtime does not tell what its own arena holds, and the resident set is another method: a
+            # profile that counts device memory then leaves this run out of its memory board, and says so.
+            self._settings["gpu_allocator"] = "onnxruntime's own arena, unmeasured: pycuda is not installed"
+            return _CUDA_OPTIONS
+        from orinbench_engines.engines.onnx_allocator import ExternalAllocator
+
+        self._allocator = ExternalAllocator()
+        self._meter = PoolMeter(MEMORY_METHOD_ONNXRUNTIME_POOL, self._allocator.pool)
+        self._settings["gpu_allocator"] = "pycuda pool"
+        return {**_CUDA_OPTIONS, **self._allocator.options}
+
+    def _open(
+        self, name: str, path: Path, provider: str, provider_options: dict[str, str]
+    ) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.options.threads
         options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-        provider_options = [_CUDA_OPTIONS if provider == _CUDA else {}]
+        options.add_session_config_entry(_RECORD_NODES, "1")
         try:
             # With its fallback a provider that fails would be swapped for the CPU, at load or in mid-run.
-            return onnxruntime.InferenceSession(str(path), options, [provider], provider_options, enable_fallback=False)
+            return onnxruntime.InferenceSession(
+                str(path), options, [provider], [provider_options], enable_fallback=False
+            )
         except Exception as error:
+            if self._allocator is not None:
+                self._allocator.pool.raise_failure()
             problem = str(error).replace(str(path), name)
             raise model_failure("CHECKPOINT_UNREADABLE", f"ONNX Runtime cannot load {name}: {problem}") from error
 
@@ -109,11 +154,35 @@ def _provider(device: str) -> str:
     return _CUDA if device != "cpu" and _CUDA in available else _CPU
 
 
-def _check_provider(session: onnxruntime.InferenceSession, wanted: str) -> None:
+def _check_in_force(session: onnxruntime.InferenceSession, wanted: str, options: dict[str, str]) -> None:
     # Further providers can only stand behind it: the CPU takes what the device cannot.
     found = session.get_providers()
     if found[0] != wanted:
         raise _provider_missing("in force after the load", found)
+    in_force = session.get_provider_options().get(wanted, {})
+    wrong = [f"{name} is {in_force.get(name)!r}" for name, value in options.items() if in_force.get(name) != value]
+    if wrong:
+        raise board_failure(
+            "PROVIDER_OPTION", f"{wanted} did not take what it was told: {', '.join(wrong)}; use another release of it"
+        )
+
+
+def _nodes_elsewhere(session: onnxruntime.InferenceSession, wanted: str) -> dict[str, str]:
+    """Return how many nodes another provider has than the one asked for, and which.
+
+    No reason to refuse: the runtime computes shapes on the CPU on purpose, and does not tell those from nodes
+    that have no kernel on the device. Whoever reads the record can.
+    """
+    if wanted == _CPU or not hasattr(session, "get_provider_graph_assignment_info"):
+        return {}
+    try:
+        subgraphs = session.get_provider_graph_assignment_info()
+    except Exception as error:  # noqa: BLE001  it only informs: no run fails for it
+        return {"nodes_on_cpu": f"not told: {error}"}
+    elsewhere = Counter(node.op_type for part in subgraphs if part.ep_name != wanted for node in part.get_nodes())
+    nodes = sum(len(part.get_nodes()) for part in subgraphs)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(elsewhere.items()))
+    return {"nodes_on_cpu": f"{elsewhere.total()} of {nodes}" + (f": {kinds}" if kinds else "")}
 
 
 def _provider_missing(when: str, found: list[str]) -> WorkerFailure:
@@ -122,10 +191,3 @@ def _provider_missing(when: str, found: list[str]) -> WorkerFailure:
         f"the run needs {_CUDA}, but ONNX Runtime has only these {when}: {', '.join(found)}; "
         "install an ONNX Runtime for CUDA in this runtime, or use a hardware profile without CUDA",
     )
-
-
-def _check_batch(name: str, inputs: Shapes) -> None:
-    for field, shape in inputs.items():
-        if shape and shape[0] not in (None, 1):
-            problem = f"{name}: input {field!r} takes a batch of {shape[0]}: one sample at a time is the rule"
-            raise policy_failure("BATCH_SIZE", problem)

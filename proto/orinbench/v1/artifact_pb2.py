@@ -15,7 +15,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1borinbench/v1/artifact.proto\x12\x0corinbench.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n\x08\x41rtifact\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"&\n\x13HasArtifactsRequest\x12\x0f\n\x07\x64igests\x18\x01 \x03(\t\"F\n\x14HasArtifactsResponse\x12.\n\x07missing\x18\x01 \x03(\x0b\x32\x1d.orinbench.v1.MissingArtifact\"9\n\x0fMissingArtifact\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12\x16\n\x0ereceived_bytes\x18\x02 \x01(\x03\"`\n\x12PutArtifactRequest\x12\x31\n\x06header\x18\x01 \x01(\x0b\x32\x1f.orinbench.v1.PutArtifactHeaderH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x42\x06\n\x04part\"G\n\x11PutArtifactHeader\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12\x0e\n\x06offset\x18\x03 \x01(\x03\"?\n\x13PutArtifactResponse\x12(\n\x08\x61rtifact\x18\x01 \x01(\x0b\x32\x16.orinbench.v1.Artifact\"=\n\x13PrepareModelRequest\x12\x13\n\x0b\x64\x65\x63laration\x18\x01 \x01(\x0c\x12\x11\n\thub_token\x18\x02 \x01(\t\"\x9f\x01\n\x14PrepareModelResponse\x12\x0c\n\x04\x66ile\x18\x01 \x01(\t\x12\x16\n\x0ereceived_bytes\x18\x02 \x01(\x03\x12\x18\n\x0btotal_bytes\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12)\n\tartifacts\x18\x04 \x03(\x0b\x32\x16.orinbench.v1.Artifact\x12\x0c\n\x04\x64one\x18\x05 \x01(\x08\x42\x0e\n\x0c_total_bytes\"=\n\x14ListArtifactsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"[\n\x15ListArtifactsResponse\x12)\n\tartifacts\x18\x01 \x03(\x0b\x32\x16.orinbench.v1.Artifact\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\'\n\x15\x44\x65leteArtifactRequest\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\"\x18\n\x16\x44\x65leteArtifactResponse2\xce\x03\n\x0f\x41rtifactService\x12U\n\x0cHasArtifacts\x12!.orinbench.v1.HasArtifactsRequest\x1a\".orinbench.v1.HasArtifactsResponse\x12T\n\x0bPutArtifact\x12 .orinbench.v1.PutArtifactRequest\x1a!.orinbench.v1.PutArtifactResponse(\x01\x12W\n\x0cPrepareModel\x12!.orinbench.v1.PrepareModelRequest\x1a\".orinbench.v1.PrepareModelResponse0\x01\x12X\n\rListArtifacts\x12\".orinbench.v1.ListArtifactsRequest\x1a#.orinbench.v1.ListArtifactsResponse\x12[\n\x0e\x44\x65leteArtifact\x12#.orinbench.v1.DeleteArtifactRequest\x1a$.orinbench.v1.DeleteArtifactResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1borinbench/v1/artifact.proto\x12\x0corinbench.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n\x08\x41rtifact\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"&\n\x13HasArtifactsRequest\x12\x0f\n\x07\x64igests\x18\x01 \x03(\t\"F\n\x14HasArtifactsResponse\x12.\n\x07missing\x18\x01 \x03(\x0b\x32\x1d.orinbench.v1.MissingArtifact\"9\n\x0fMissingArtifact\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12\x16\n\x0ereceived_bytes\x18\x02 \x01(\x03\"`\n\x12PutArtifactRequest\x12\x31\n\x06header\x18\x01 \x01(\x0b\x32\x1f.orinbench.v1.PutArtifactHeaderH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x42\x06\n\x04part\"G\n\x11PutArtifactHeader\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12\x0e\n\x06offset\x18\x03 \x01(\x03\"?\n\x13PutArtifactResponse\x12(\n\x08\x61rtifact\x18\x01 \x01(\x0b\x32\x16.orinbench.v1.Artifact\"=\n\x13PrepareModelRequest\x12\x13\n\x0b\x64\x65\x63laration\x18\x01 \x01(\x0c\x12\x11\n\thub_token\x18\x02 \x01(\t\"\xd0\x01\n\x14PrepareModelResponse\x12\x0c\n\x04\x66ile\x18\x01 \x01(\t\x12\x16\n\x0ereceived_bytes\x18\x02 \x01(\x03\x12\x18\n\x0btotal_bytes\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12)\n\tartifacts\x18\x04 \x03(\x0b\x32\x16.orinbench.v1.Artifact\x12\x0c\n\x04\x64one\x18\x05 \x01(\x08\x12\x14\n\x0cmodel_digest\x18\x06 \x01(\t\x12\x19\n\x11model_declaration\x18\x07 \x01(\x0c\x42\x0e\n\x0c_total_bytes\"=\n\x14ListArtifactsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"[\n\x15ListArtifactsResponse\x12)\n\tartifacts\x18\x01 \x03(\x0b\x32\x16.orinbench.v1.Artifact\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\'\n\x15\x44\x65leteArtifactRequest\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\"\x18\n\x16\x44\x65leteArtifactResponse2\xce\x03\n\x0f\x41rtifactService\x12U\n\x0cHasArtifacts\x12!.orinbench.v1.HasArtifactsRequest\x1a\".orinbench.v1.HasArtifactsResponse\x12T\n\x0bPutArtifact\x12 .orinbench.v1.PutArtifactRequest\x1a!.orinbench.v1.PutArtifactResponse(\x01\x12W\n\x0cPrepareModel\x12!.orinbench.v1.PrepareModelRequest\x1a\".orinbench.v1.PrepareModelResponse0\x01\x12X\n\rListArtifacts\x12\".orinbench.v1.ListArtifactsRequest\x1a#.orinbench.v1.ListArtifactsResponse\x12[\n\x0e\x44\x65leteArtifact\x12#.orinbench.v1.DeleteArtifactRequest\x1a$.orinbench.v1.DeleteArtifactResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,15 +39,15 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_PREPAREMODELREQUEST']._serialized_start=582
   _globals['_PREPAREMODELREQUEST']._serialized_end=643
   _globals['_PREPAREMODELRESPONSE']._serialized_start=646
-  _globals['_PREPAREMODELRESPONSE']._serialized_end=805
-  _globals['_LISTARTIFACTSREQUEST']._serialized_start=807
-  _globals['_LISTARTIFACTSREQUEST']._serialized_end=868
-  _globals['_LISTARTIFACTSRESPONSE']._serialized_start=870
-  _globals['_LISTARTIFACTSRESPONSE']._serialized_end=961
-  _globals['_DELETEARTIFACTREQUEST']._serialized_start=963
-  _globals['_DELETEARTIFACTREQUEST']._serialized_end=1002
-  _globals['_DELETEARTIFACTRESPONSE']._serialized_start=1004
-  _globals['_DELETEARTIFACTRESPONSE']._serialized_end=1028
-  _globals['_ARTIFACTSERVICE']._serialized_start=1031
-  _globals['_ARTIFACTSERVICE']._serialized_end=1493
+  _globals['_PREPAREMODELRESPONSE']._serialized_end=854
+  _globals['_LISTARTIFACTSREQUEST']._serialized_start=856
+  _globals['_LISTARTIFACTSREQUEST']._serialized_end=917
+  _globals['_LISTARTIFACTSRESPONSE']._serialized_start=919
+  _globals['_LISTARTIFACTSRESPONSE']._serialized_end=1010
+  _globals['_DELETEARTIFACTREQUEST']._serialized_start=1012
+  _globals['_DELETEARTIFACTREQUEST']._serialized_end=1051
+  _globals['_DELETEARTIFACTRESPONSE']._serialized_start=1053
+  _globals['_DELETEARTIFACTRESPONSE']._serialized_end=1077
+  _globals['_ARTIFACTSERVICE']._serialized_start=1080
+  _globals['_ARTIFACTSERVICE']._serialized_end=1542
 # @@protoc_insertion_point(module_scope)

@@ -69,18 +69,22 @@ class PrepareModelRequest(_message.Message):
     def __init__(self, declaration: _Optional[bytes] = ..., hub_token: _Optional[str] = ...) -> None: ...
 
 class PrepareModelResponse(_message.Message):
-    __slots__ = ("file", "received_bytes", "total_bytes", "artifacts", "done")
+    __slots__ = ("file", "received_bytes", "total_bytes", "artifacts", "done", "model_digest", "model_declaration")
     FILE_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_BYTES_FIELD_NUMBER: _ClassVar[int]
     TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
     ARTIFACTS_FIELD_NUMBER: _ClassVar[int]
     DONE_FIELD_NUMBER: _ClassVar[int]
+    MODEL_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    MODEL_DECLARATION_FIELD_NUMBER: _ClassVar[int]
     file: str
     received_bytes: int
     total_bytes: int
     artifacts: _containers.RepeatedCompositeFieldContainer[Artifact]
     done: bool
-    def __init__(self, file: _Optional[str] = ..., received_bytes: _Optional[int] = ..., total_bytes: _Optional[int] = ..., artifacts: _Optional[_Iterable[_Union[Artifact, _Mapping]]] = ..., done: bool = ...) -> None: ...
+    model_digest: str
+    model_declaration: bytes
+    def __init__(self, file: _Optional[str] = ..., received_bytes: _Optional[int] = ..., total_bytes: _Optional[int] = ..., artifacts: _Optional[_Iterable[_Union[Artifact, _Mapping]]] = ..., done: bool = ..., model_digest: _Optional[str] = ..., model_declaration: _Optional[bytes] = ...) -> None: ...
 
 class ListArtifactsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")

@@ -17,7 +17,7 @@ from orinbench.v1 import record_pb2 as orinbench_dot_v1_dot_record__pb2
 from orinbench.v1 import telemetry_pb2 as orinbench_dot_v1_dot_telemetry__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18orinbench/v1/board.proto\x12\x0corinbench.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19orinbench/v1/record.proto\x1a\x1corinbench/v1/telemetry.proto\"\xf1\x05\n\x05\x42oard\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x05state\x18\x02 \x01(\x0e\x32\x18.orinbench.v1.BoardState\x12\x14\n\x0cstate_reason\x18\x03 \x01(\t\x12-\n\x08identity\x18\x04 \x01(\x0b\x32\x1b.orinbench.v1.BoardIdentity\x12\x18\n\x10hardware_profile\x18\x05 \x01(\t\x12\x1f\n\x17hardware_profile_digest\x18\x06 \x01(\t\x12\x18\n\x10profile_official\x18\x07 \x01(\x08\x12\x17\n\x0fprofile_matches\x18\x08 \x01(\x08\x12+\n\x0eprofile_checks\x18\t \x03(\x0b\x32\x13.orinbench.v1.Check\x12\x17\n\npower_mode\x18\n \x01(\tH\x00\x88\x01\x01\x12\x11\n\tisolation\x18\x0b \x01(\t\x12\x10\n\x08runtimes\x18\x0c \x03(\t\x12\x12\n\nactive_run\x18\r \x01(\t\x12\x14\n\x0cqueue_length\x18\x0e \x01(\r\x12\x1c\n\x0f\x65xpected_wait_s\x18\x0f \x01(\x01H\x01\x88\x01\x01\x12\x10\n\x08watchers\x18\x10 \x01(\r\x12\x16\n\x0e\x64\x61\x65mon_version\x18\x11 \x01(\t\x12\x14\n\x0c\x61pi_revision\x18\x12 \x01(\r\x12.\n\nstart_time\x18\x13 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npublic_key\x18\x14 \x01(\x0c\x12\x0e\n\x06key_id\x18\x15 \x01(\t\x12\x1c\n\x0f\x64isk_free_bytes\x18\x16 \x01(\x03H\x02\x88\x01\x01\x12\x11\n\tsimulated\x18\x17 \x01(\x08\x12!\n\x19\x65xecution_contract_digest\x18\x18 \x01(\t\x12,\n\x0bgpu_clients\x18\x19 \x03(\x0b\x32\x17.orinbench.v1.GpuClientB\r\n\x0b_power_modeB\x12\n\x10_expected_wait_sB\x12\n\x10_disk_free_bytes\"b\n\tGpuClient\x12\x0b\n\x03pid\x18\x01 \x01(\x03\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x19\n\x0cmemory_bytes\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x0e\n\x06source\x18\x04 \x01(\tB\x0f\n\r_memory_bytes\"\xdf\x05\n\rBoardIdentity\x12\x12\n\x05model\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x12\n\ncompatible\x18\x02 \x03(\t\x12\x19\n\x0c\x61rchitecture\x18\x03 \x01(\tH\x01\x88\x01\x01\x12\x1f\n\x12memory_total_bytes\x18\x04 \x01(\x03H\x02\x88\x01\x01\x12\x16\n\tcpu_count\x18\x05 \x01(\rH\x03\x88\x01\x01\x12\x18\n\x0bl4t_release\x18\x06 \x01(\tH\x04\x88\x01\x01\x12\x1c\n\x0fjetpack_version\x18\x07 \x01(\tH\x05\x88\x01\x01\x12\x19\n\x0c\x63uda_version\x18\x08 \x01(\tH\x06\x88\x01\x01\x12\x1d\n\x10tensorrt_version\x18\t \x01(\tH\x07\x88\x01\x01\x12\x1a\n\rcudnn_version\x18\n \x01(\tH\x08\x88\x01\x01\x12\x1b\n\x0ekernel_release\x18\x0b \x01(\tH\t\x88\x01\x01\x12\x17\n\nos_release\x18\x0c \x01(\tH\n\x88\x01\x01\x12\x14\n\x07\x62oot_id\x18\r \x01(\tH\x0b\x88\x01\x01\x12\x15\n\x08uptime_s\x18\x0e \x01(\x01H\x0c\x88\x01\x01\x12\x0c\n\x04gpus\x18\x0f \x03(\t\x12\x46\n\x0e\x61\x62sent_reasons\x18\x10 \x03(\x0b\x32..orinbench.v1.BoardIdentity.AbsentReasonsEntry\x1a\x34\n\x12\x41\x62sentReasonsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x08\n\x06_modelB\x0f\n\r_architectureB\x15\n\x13_memory_total_bytesB\x0c\n\n_cpu_countB\x0e\n\x0c_l4t_releaseB\x12\n\x10_jetpack_versionB\x0f\n\r_cuda_versionB\x13\n\x11_tensorrt_versionB\x10\n\x0e_cudnn_versionB\x11\n\x0f_kernel_releaseB\r\n\x0b_os_releaseB\n\n\x08_boot_idB\x0b\n\t_uptime_s\"\x11\n\x0fGetBoardRequest\"6\n\x10GetBoardResponse\x12\"\n\x05\x62oard\x18\x01 \x01(\x0b\x32\x13.orinbench.v1.Board\"\x13\n\x11\x43heckBoardRequest\"I\n\x12\x43heckBoardResponse\x12#\n\x06\x63hecks\x18\x01 \x03(\x0b\x32\x13.orinbench.v1.Check\x12\x0e\n\x06passed\x18\x02 \x01(\x08\"+\n\x15WatchTelemetryRequest\x12\x12\n\ninterval_s\x18\x01 \x01(\x01\"D\n\x16WatchTelemetryResponse\x12*\n\ttelemetry\x18\x01 \x01(\x0b\x32\x17.orinbench.v1.Telemetry*\xa4\x01\n\nBoardState\x12\x1b\n\x17\x42OARD_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10\x42OARD_STATE_IDLE\x10\x01\x12\x14\n\x10\x42OARD_STATE_BUSY\x10\x02\x12\x18\n\x14\x42OARD_STATE_DRAINING\x10\x03\x12\x16\n\x12\x42OARD_STATE_WEDGED\x10\x04\x12\x1b\n\x17\x42OARD_STATE_UNAVAILABLE\x10\x05\x32\x89\x02\n\x0c\x42oardService\x12I\n\x08GetBoard\x12\x1d.orinbench.v1.GetBoardRequest\x1a\x1e.orinbench.v1.GetBoardResponse\x12O\n\nCheckBoard\x12\x1f.orinbench.v1.CheckBoardRequest\x1a .orinbench.v1.CheckBoardResponse\x12]\n\x0eWatchTelemetry\x12#.orinbench.v1.WatchTelemetryRequest\x1a$.orinbench.v1.WatchTelemetryResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18orinbench/v1/board.proto\x12\x0corinbench.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19orinbench/v1/record.proto\x1a\x1corinbench/v1/telemetry.proto\"\xdc\x06\n\x05\x42oard\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x05state\x18\x02 \x01(\x0e\x32\x18.orinbench.v1.BoardState\x12\x14\n\x0cstate_reason\x18\x03 \x01(\t\x12-\n\x08identity\x18\x04 \x01(\x0b\x32\x1b.orinbench.v1.BoardIdentity\x12\x18\n\x10hardware_profile\x18\x05 \x01(\t\x12\x1f\n\x17hardware_profile_digest\x18\x06 \x01(\t\x12\x18\n\x10profile_official\x18\x07 \x01(\x08\x12\x17\n\x0fprofile_matches\x18\x08 \x01(\x08\x12+\n\x0eprofile_checks\x18\t \x03(\x0b\x32\x13.orinbench.v1.Check\x12\x17\n\npower_mode\x18\n \x01(\tH\x00\x88\x01\x01\x12\x11\n\tisolation\x18\x0b \x01(\t\x12\x10\n\x08runtimes\x18\x0c \x03(\t\x12\x12\n\nactive_run\x18\r \x01(\t\x12\x14\n\x0cqueue_length\x18\x0e \x01(\r\x12\x1c\n\x0f\x65xpected_wait_s\x18\x0f \x01(\x01H\x01\x88\x01\x01\x12\x10\n\x08watchers\x18\x10 \x01(\r\x12\x16\n\x0e\x64\x61\x65mon_version\x18\x11 \x01(\t\x12\x14\n\x0c\x61pi_revision\x18\x12 \x01(\r\x12.\n\nstart_time\x18\x13 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npublic_key\x18\x14 \x01(\x0c\x12\x0e\n\x06key_id\x18\x15 \x01(\t\x12\x1c\n\x0f\x64isk_free_bytes\x18\x16 \x01(\x03H\x02\x88\x01\x01\x12\x11\n\tsimulated\x18\x17 \x01(\x08\x12!\n\x19\x65xecution_contract_digest\x18\x18 \x01(\t\x12,\n\x0bgpu_clients\x18\x19 \x03(\x0b\x32\x17.orinbench.v1.GpuClient\x12\x18\n\x10isolation_reason\x18\x1a \x01(\t\x12\x32\n\x0eruntime_states\x18\x1b \x03(\x0b\x32\x1a.orinbench.v1.RuntimeState\x12\x1b\n\x13gpu_clients_unknown\x18\x1e \x01(\tB\r\n\x0b_power_modeB\x12\n\x10_expected_wait_sB\x12\n\x10_disk_free_bytes\"]\n\x0cRuntimeState\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1b\n\x0epython_version\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07problem\x18\x03 \x01(\tB\x11\n\x0f_python_version\"b\n\tGpuClient\x12\x0b\n\x03pid\x18\x01 \x01(\x03\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x19\n\x0cmemory_bytes\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x0e\n\x06source\x18\x04 \x01(\tB\x0f\n\r_memory_bytes\"\xdf\x05\n\rBoardIdentity\x12\x12\n\x05model\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x12\n\ncompatible\x18\x02 \x03(\t\x12\x19\n\x0c\x61rchitecture\x18\x03 \x01(\tH\x01\x88\x01\x01\x12\x1f\n\x12memory_total_bytes\x18\x04 \x01(\x03H\x02\x88\x01\x01\x12\x16\n\tcpu_count\x18\x05 \x01(\rH\x03\x88\x01\x01\x12\x18\n\x0bl4t_release\x18\x06 \x01(\tH\x04\x88\x01\x01\x12\x1c\n\x0fjetpack_version\x18\x07 \x01(\tH\x05\x88\x01\x01\x12\x19\n\x0c\x63uda_version\x18\x08 \x01(\tH\x06\x88\x01\x01\x12\x1d\n\x10tensorrt_version\x18\t \x01(\tH\x07\x88\x01\x01\x12\x1a\n\rcudnn_version\x18\n \x01(\tH\x08\x88\x01\x01\x12\x1b\n\x0ekernel_release\x18\x0b \x01(\tH\t\x88\x01\x01\x12\x17\n\nos_release\x18\x0c \x01(\tH\n\x88\x01\x01\x12\x14\n\x07\x62oot_id\x18\r \x01(\tH\x0b\x88\x01\x01\x12\x15\n\x08uptime_s\x18\x0e \x01(\x01H\x0c\x88\x01\x01\x12\x0c\n\x04gpus\x18\x0f \x03(\t\x12\x46\n\x0e\x61\x62sent_reasons\x18\x10 \x03(\x0b\x32..orinbench.v1.BoardIdentity.AbsentReasonsEntry\x1a\x34\n\x12\x41\x62sentReasonsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x08\n\x06_modelB\x0f\n\r_architectureB\x15\n\x13_memory_total_bytesB\x0c\n\n_cpu_countB\x0e\n\x0c_l4t_releaseB\x12\n\x10_jetpack_versionB\x0f\n\r_cuda_versionB\x13\n\x11_tensorrt_versionB\x10\n\x0e_cudnn_versionB\x11\n\x0f_kernel_releaseB\r\n\x0b_os_releaseB\n\n\x08_boot_idB\x0b\n\t_uptime_s\"\x11\n\x0fGetBoardRequest\"6\n\x10GetBoardResponse\x12\"\n\x05\x62oard\x18\x01 \x01(\x0b\x32\x13.orinbench.v1.Board\"\x13\n\x11\x43heckBoardRequest\"I\n\x12\x43heckBoardResponse\x12#\n\x06\x63hecks\x18\x01 \x03(\x0b\x32\x13.orinbench.v1.Check\x12\x0e\n\x06passed\x18\x02 \x01(\x08\"+\n\x15WatchTelemetryRequest\x12\x12\n\ninterval_s\x18\x01 \x01(\x01\"D\n\x16WatchTelemetryResponse\x12*\n\ttelemetry\x18\x01 \x01(\x0b\x32\x17.orinbench.v1.Telemetry*\xa4\x01\n\nBoardState\x12\x1b\n\x17\x42OARD_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10\x42OARD_STATE_IDLE\x10\x01\x12\x14\n\x10\x42OARD_STATE_BUSY\x10\x02\x12\x18\n\x14\x42OARD_STATE_DRAINING\x10\x03\x12\x16\n\x12\x42OARD_STATE_WEDGED\x10\x04\x12\x1b\n\x17\x42OARD_STATE_UNAVAILABLE\x10\x05\x32\x89\x02\n\x0c\x42oardService\x12I\n\x08GetBoard\x12\x1d.orinbench.v1.GetBoardRequest\x1a\x1e.orinbench.v1.GetBoardResponse\x12O\n\nCheckBoard\x12\x1f.orinbench.v1.CheckBoardRequest\x1a .orinbench.v1.CheckBoardResponse\x12]\n\x0eWatchTelemetry\x12#.orinbench.v1.WatchTelemetryRequest\x1a$.orinbench.v1.WatchTelemetryResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -26,28 +26,30 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   DESCRIPTOR._options = None
   _globals['_BOARDIDENTITY_ABSENTREASONSENTRY']._options = None
   _globals['_BOARDIDENTITY_ABSENTREASONSENTRY']._serialized_options = b'8\001'
-  _globals['_BOARDSTATE']._serialized_start=2013
-  _globals['_BOARDSTATE']._serialized_end=2177
+  _globals['_BOARDSTATE']._serialized_start=2215
+  _globals['_BOARDSTATE']._serialized_end=2379
   _globals['_BOARD']._serialized_start=133
-  _globals['_BOARD']._serialized_end=886
-  _globals['_GPUCLIENT']._serialized_start=888
-  _globals['_GPUCLIENT']._serialized_end=986
-  _globals['_BOARDIDENTITY']._serialized_start=989
-  _globals['_BOARDIDENTITY']._serialized_end=1724
-  _globals['_BOARDIDENTITY_ABSENTREASONSENTRY']._serialized_start=1457
-  _globals['_BOARDIDENTITY_ABSENTREASONSENTRY']._serialized_end=1509
-  _globals['_GETBOARDREQUEST']._serialized_start=1726
-  _globals['_GETBOARDREQUEST']._serialized_end=1743
-  _globals['_GETBOARDRESPONSE']._serialized_start=1745
-  _globals['_GETBOARDRESPONSE']._serialized_end=1799
-  _globals['_CHECKBOARDREQUEST']._serialized_start=1801
-  _globals['_CHECKBOARDREQUEST']._serialized_end=1820
-  _globals['_CHECKBOARDRESPONSE']._serialized_start=1822
-  _globals['_CHECKBOARDRESPONSE']._serialized_end=1895
-  _globals['_WATCHTELEMETRYREQUEST']._serialized_start=1897
-  _globals['_WATCHTELEMETRYREQUEST']._serialized_end=1940
-  _globals['_WATCHTELEMETRYRESPONSE']._serialized_start=1942
-  _globals['_WATCHTELEMETRYRESPONSE']._serialized_end=2010
-  _globals['_BOARDSERVICE']._serialized_start=2180
-  _globals['_BOARDSERVICE']._serialized_end=2445
+  _globals['_BOARD']._serialized_end=993
+  _globals['_RUNTIMESTATE']._serialized_start=995
+  _globals['_RUNTIMESTATE']._serialized_end=1088
+  _globals['_GPUCLIENT']._serialized_start=1090
+  _globals['_GPUCLIENT']._serialized_end=1188
+  _globals['_BOARDIDENTITY']._serialized_start=1191
+  _globals['_BOARDIDENTITY']._serialized_end=1926
+  _globals['_BOARDIDENTITY_ABSENTREASONSENTRY']._serialized_start=1659
+  _globals['_BOARDIDENTITY_ABSENTREASONSENTRY']._serialized_end=1711
+  _globals['_GETBOARDREQUEST']._serialized_start=1928
+  _globals['_GETBOARDREQUEST']._serialized_end=1945
+  _globals['_GETBOARDRESPONSE']._serialized_start=1947
+  _globals['_GETBOARDRESPONSE']._serialized_end=2001
+  _globals['_CHECKBOARDREQUEST']._serialized_start=2003
+  _globals['_CHECKBOARDREQUEST']._serialized_end=2022
+  _globals['_CHECKBOARDRESPONSE']._serialized_start=2024
+  _globals['_CHECKBOARDRESPONSE']._serialized_end=2097
+  _globals['_WATCHTELEMETRYREQUEST']._serialized_start=2099
+  _globals['_WATCHTELEMETRYREQUEST']._serialized_end=2142
+  _globals['_WATCHTELEMETRYRESPONSE']._serialized_start=2144
+  _globals['_WATCHTELEMETRYRESPONSE']._serialized_end=2212
+  _globals['_BOARDSERVICE']._serialized_start=2382
+  _globals['_BOARDSERVICE']._serialized_end=2647
 # @@protoc_insertion_point(module_scope)

@@ -25,7 +25,7 @@ BOARD_STATE_WEDGED: BoardState
 BOARD_STATE_UNAVAILABLE: BoardState
 
 class Board(_message.Message):
-    __slots__ = ("name", "state", "state_reason", "identity", "hardware_profile", "hardware_profile_digest", "profile_official", "profile_matches", "profile_checks", "power_mode", "isolation", "runtimes", "active_run", "queue_length", "expected_wait_s", "watchers", "daemon_version", "api_revision", "start_time", "public_key", "key_id", "disk_free_bytes", "simulated", "execution_contract_digest", "gpu_clients")
+    __slots__ = ("name", "state", "state_reason", "identity", "hardware_profile", "hardware_profile_digest", "profile_official", "profile_matches", "profile_checks", "power_mode", "isolation", "runtimes", "active_run", "queue_length", "expected_wait_s", "watchers", "daemon_version", "api_revision", "start_time", "public_key", "key_id", "disk_free_bytes", "simulated", "execution_contract_digest", "gpu_clients", "isolation_reason", "runtime_states", "gpu_clients_unknown")
     NAME_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     STATE_REASON_FIELD_NUMBER: _ClassVar[int]
@@ -51,6 +51,9 @@ class Board(_message.Message):
     SIMULATED_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_CONTRACT_DIGEST_FIELD_NUMBER: _ClassVar[int]
     GPU_CLIENTS_FIELD_NUMBER: _ClassVar[int]
+    ISOLATION_REASON_FIELD_NUMBER: _ClassVar[int]
+    RUNTIME_STATES_FIELD_NUMBER: _ClassVar[int]
+    GPU_CLIENTS_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
     name: str
     state: BoardState
     state_reason: str
@@ -76,7 +79,20 @@ class Board(_message.Message):
     simulated: bool
     execution_contract_digest: str
     gpu_clients: _containers.RepeatedCompositeFieldContainer[GpuClient]
-    def __init__(self, name: _Optional[str] = ..., state: _Optional[_Union[BoardState, str]] = ..., state_reason: _Optional[str] = ..., identity: _Optional[_Union[BoardIdentity, _Mapping]] = ..., hardware_profile: _Optional[str] = ..., hardware_profile_digest: _Optional[str] = ..., profile_official: bool = ..., profile_matches: bool = ..., profile_checks: _Optional[_Iterable[_Union[_record_pb2.Check, _Mapping]]] = ..., power_mode: _Optional[str] = ..., isolation: _Optional[str] = ..., runtimes: _Optional[_Iterable[str]] = ..., active_run: _Optional[str] = ..., queue_length: _Optional[int] = ..., expected_wait_s: _Optional[float] = ..., watchers: _Optional[int] = ..., daemon_version: _Optional[str] = ..., api_revision: _Optional[int] = ..., start_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., public_key: _Optional[bytes] = ..., key_id: _Optional[str] = ..., disk_free_bytes: _Optional[int] = ..., simulated: bool = ..., execution_contract_digest: _Optional[str] = ..., gpu_clients: _Optional[_Iterable[_Union[GpuClient, _Mapping]]] = ...) -> None: ...
+    isolation_reason: str
+    runtime_states: _containers.RepeatedCompositeFieldContainer[RuntimeState]
+    gpu_clients_unknown: str
+    def __init__(self, name: _Optional[str] = ..., state: _Optional[_Union[BoardState, str]] = ..., state_reason: _Optional[str] = ..., identity: _Optional[_Union[BoardIdentity, _Mapping]] = ..., hardware_profile: _Optional[str] = ..., hardware_profile_digest: _Optional[str] = ..., profile_official: bool = ..., profile_matches: bool = ..., profile_checks: _Optional[_Iterable[_Union[_record_pb2.Check, _Mapping]]] = ..., power_mode: _Optional[str] = ..., isolation: _Optional[str] = ..., runtimes: _Optional[_Iterable[str]] = ..., active_run: _Optional[str] = ..., queue_length: _Optional[int] = ..., expected_wait_s: _Optional[float] = ..., watchers: _Optional[int] = ..., daemon_version: _Optional[str] = ..., api_revision: _Optional[int] = ..., start_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., public_key: _Optional[bytes] = ..., key_id: _Optional[str] = ..., disk_free_bytes: _Optional[int] = ..., simulated: bool = ..., execution_contract_digest: _Optional[str] = ..., gpu_clients: _Optional[_Iterable[_Union[GpuClient, _Mapping]]] = ..., isolation_reason: _Optional[str] = ..., runtime_states: _Optional[_Iterable[_Union[RuntimeState, _Mapping]]] = ..., gpu_clients_unknown: _Optional[str] = ...) -> None: ...
+
+class RuntimeState(_message.Message):
+    __slots__ = ("name", "python_version", "problem")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PYTHON_VERSION_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    python_version: str
+    problem: str
+    def __init__(self, name: _Optional[str] = ..., python_version: _Optional[str] = ..., problem: _Optional[str] = ...) -> None: ...
 
 class GpuClient(_message.Message):
     __slots__ = ("pid", "name", "memory_bytes", "source")

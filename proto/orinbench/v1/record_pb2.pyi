@@ -203,18 +203,20 @@ class Stage(_message.Message):
     def __init__(self, name: _Optional[str] = ..., duration_ns: _Optional[int] = ...) -> None: ...
 
 class MemoryReading(_message.Message):
-    __slots__ = ("method", "peak_reserved_bytes", "peak_allocated_bytes", "peak_rss_bytes", "peak_nvmap_bytes")
+    __slots__ = ("method", "peak_reserved_bytes", "peak_allocated_bytes", "peak_rss_bytes", "peak_nvmap_bytes", "mem_available_dip_bytes")
     METHOD_FIELD_NUMBER: _ClassVar[int]
     PEAK_RESERVED_BYTES_FIELD_NUMBER: _ClassVar[int]
     PEAK_ALLOCATED_BYTES_FIELD_NUMBER: _ClassVar[int]
     PEAK_RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
     PEAK_NVMAP_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEM_AVAILABLE_DIP_BYTES_FIELD_NUMBER: _ClassVar[int]
     method: MemoryMethod
     peak_reserved_bytes: int
     peak_allocated_bytes: int
     peak_rss_bytes: int
     peak_nvmap_bytes: int
-    def __init__(self, method: _Optional[_Union[MemoryMethod, str]] = ..., peak_reserved_bytes: _Optional[int] = ..., peak_allocated_bytes: _Optional[int] = ..., peak_rss_bytes: _Optional[int] = ..., peak_nvmap_bytes: _Optional[int] = ...) -> None: ...
+    mem_available_dip_bytes: int
+    def __init__(self, method: _Optional[_Union[MemoryMethod, str]] = ..., peak_reserved_bytes: _Optional[int] = ..., peak_allocated_bytes: _Optional[int] = ..., peak_rss_bytes: _Optional[int] = ..., peak_nvmap_bytes: _Optional[int] = ..., mem_available_dip_bytes: _Optional[int] = ...) -> None: ...
 
 class EnergyRecord(_message.Message):
     __slots__ = ("index", "sample_id", "energy_j", "mean_power_w", "peak_power_w", "coverage", "sensor_window_s", "interpolated", "segment")
@@ -445,7 +447,7 @@ class ModelFacts(_message.Message):
     def __init__(self, engine: _Optional[str] = ..., adapter: _Optional[str] = ..., devices: _Optional[_Iterable[str]] = ..., parameter_count: _Optional[int] = ..., checkpoint_bytes: _Optional[int] = ..., native_dtype: _Optional[str] = ..., batch_size: _Optional[int] = ..., load_s: _Optional[float] = ..., notes: _Optional[_Iterable[str]] = ..., source_repository: _Optional[str] = ..., source_revision: _Optional[str] = ...) -> None: ...
 
 class Environment(_message.Message):
-    __slots__ = ("runtime", "python_version", "platform", "packages", "settings", "isolation", "board", "orinbench_version")
+    __slots__ = ("runtime", "python_version", "platform", "packages", "settings", "isolation", "board", "orinbench_version", "isolation_reason")
     class PackagesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -475,6 +477,7 @@ class Environment(_message.Message):
     ISOLATION_FIELD_NUMBER: _ClassVar[int]
     BOARD_FIELD_NUMBER: _ClassVar[int]
     ORINBENCH_VERSION_FIELD_NUMBER: _ClassVar[int]
+    ISOLATION_REASON_FIELD_NUMBER: _ClassVar[int]
     runtime: str
     python_version: str
     platform: str
@@ -483,4 +486,5 @@ class Environment(_message.Message):
     isolation: str
     board: _containers.ScalarMap[str, str]
     orinbench_version: str
-    def __init__(self, runtime: _Optional[str] = ..., python_version: _Optional[str] = ..., platform: _Optional[str] = ..., packages: _Optional[_Mapping[str, str]] = ..., settings: _Optional[_Mapping[str, str]] = ..., isolation: _Optional[str] = ..., board: _Optional[_Mapping[str, str]] = ..., orinbench_version: _Optional[str] = ...) -> None: ...
+    isolation_reason: str
+    def __init__(self, runtime: _Optional[str] = ..., python_version: _Optional[str] = ..., platform: _Optional[str] = ..., packages: _Optional[_Mapping[str, str]] = ..., settings: _Optional[_Mapping[str, str]] = ..., isolation: _Optional[str] = ..., board: _Optional[_Mapping[str, str]] = ..., orinbench_version: _Optional[str] = ..., isolation_reason: _Optional[str] = ...) -> None: ...

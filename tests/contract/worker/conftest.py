@@ -13,6 +13,23 @@ _TRIAL = """
 trial = trial_engines:TrialEngine
 absent = a_module_that_nobody_has:Engine
 """
+Files = dict[str, bytes]
+
+
+@pytest.fixture(scope="session")
+def whisper(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """The files of a tiny Whisper."""
+    from tests.contract.worker import checkpoints
+
+    return checkpoints.whisper(tmp_path_factory.mktemp("whisper"))
+
+
+@pytest.fixture(scope="session")
+def wav2vec2(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """The files of a tiny CTC model."""
+    from tests.contract.worker import checkpoints
+
+    return checkpoints.wav2vec2(tmp_path_factory.mktemp("wav2vec2"))
 
 
 @pytest.fixture

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+import soundfile
 from orinbench.internal.v1.worker_pb2 import Ack, FromWorker, Prepare, Stop, ToWorker
 from orinbench.v1.record_pb2 import Failure, RecordBody, SampleRecord
+from orinbench_engines.artifacts import Artifacts
+from orinbench_engines.contract import Output, Sample
+from orinbench_engines.pipeline import Pipeline, load, read_declaration
 from orinbench_engines.protocol import daemon_channel
 from orinbench_profiles import ModelDeclaration, ModelFile, canonical_json, digest_bytes
 
@@ -36,13 +43,22 @@ class Store:
         name = digest.removeprefix("sha256:")
         return self.folder / name[:2] / name
 
-    def put_inputs(self, inputs: list[bytes], media_type: str = "text/plain", **bounds: float) -> str:
-        """Store inputs named s-0, s-1 … and their manifest; return its digest."""
+    def put_inputs(
+        self, inputs: list[bytes], media_type: str = "text/plain", attached: list[bytes] | None = None, **bounds: float
+    ) -> str:
+        """Store inputs named s-0, s-1 … and their manifest, the same files attached to each; return its digest."""
+        extra: dict[str, Any] = dict(bounds)
+        if attached is not None:
+            extra["attachments"] = [self._artifact(data, "audio/wav") for data in attached]
         lines = []
         for index, data in enumerate(inputs):
-            artifact = {"digest": self.put(data), "bytes": len(data), "media_type": media_type}
-            lines.append(canonical_json({"sample_id": f"s-{index}", "input": artifact, **bounds}))
+            lines.append(
+                canonical_json({"sample_id": f"s-{index}", "input": self._artifact(data, media_type), **extra})
+            )
         return self.put(b"".join(lines))
+
+    def _artifact(self, data: bytes, media_type: str) -> dict[str, Any]:
+        return {"digest": self.put(data), "bytes": len(data), "media_type": media_type}
 
     def put_model(
         self,
@@ -51,6 +67,7 @@ class Store:
         files: Mapping[str, bytes] | None = None,
         options: Mapping[str, Any] | None = None,
         warmup: int = 1,
+        dtype: str = "float32",
     ) -> str:
         """Store a model's files and declaration; return the digest of the declaration."""
         declaration = ModelDeclaration(
@@ -59,7 +76,7 @@ class Store:
             license="Apache-2.0",
             engine=engine,
             adapter=adapter,
-            dtype="float32",
+            dtype=dtype,
             files=[
                 ModelFile(path=path, digest=self.put(data), bytes=len(data)) for path, data in (files or {}).items()
             ],
@@ -73,6 +90,7 @@ class Store:
         known: dict[str, Any] = {"segment": 1, "window": 1_000_000, "device": "cpu", "isolation": "none"}
         return Prepare(
             artifacts_path=str(self.folder),
+            scratch_path=tempfile.mkdtemp(prefix="scratch-", dir=self.folder.parent),
             model_digest=model,
             inputs_digest=inputs,
             planned_samples=planned,
@@ -80,17 +98,38 @@ class Store:
         )
 
 
-def environment(extra_path: Path | None = None) -> dict[str, str]:
+def opened(store: Store, model: str) -> Pipeline:
+    """Load a stored model in this very process."""
+    artifacts = Artifacts(store.folder)
+    scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=store.folder.parent))
+    return load(read_declaration(artifacts, model), artifacts, "cpu", scratch, None)
+
+
+def noise(seconds: float, seed: int = 1) -> tuple[np.ndarray[Any, Any], bytes]:
+    """Return seconds of noise, as float32 and as the FLAC file that holds it."""
+    levels = np.random.default_rng(seed).integers(-8000, 8000, int(seconds * 16_000), dtype=np.int16)
+    file = io.BytesIO()
+    soundfile.write(file, levels, 16_000, format="FLAC")
+    return levels.astype(np.float32) / 32768, file.getvalue()
+
+
+def heard(pipeline: Pipeline, data: bytes, **bounds: Any) -> Output:
+    """Compute one recording."""
+    output: Output = pipeline.adapter.infer(Sample(0, "s-0", data, "audio/flac", **bounds))
+    return output
+
+
+def environment(extra_path: Path | None = None, warnings: str = "error") -> dict[str, str]:
     """Return an environment in which a child process finds what this one finds, and what lies in extra_path."""
     paths = [str(extra_path)] if extra_path else []
     path = os.pathsep.join([*paths, *filter(None, sys.path)])
-    return {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "error"}
+    return {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": warnings}
 
 
 class RunningWorker:
     """A worker process and the daemon's end of its socket; killed when left, whatever happened."""
 
-    def __init__(self, extra_path: Path | None = None) -> None:
+    def __init__(self, extra_path: Path | None = None, warnings: str = "error") -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
@@ -100,7 +139,7 @@ class RunningWorker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=environment(extra_path),
+                env=environment(extra_path, warnings),
             )
         self.socket = ours
         self.channel = daemon_channel(ours)
@@ -152,10 +191,10 @@ class RunningWorker:
         return self.process.returncode, stderr.decode()
 
 
-def run(prepare: Prepare, extra_path: Path | None = None) -> list[FromWorker]:
+def run(prepare: Prepare, extra_path: Path | None = None, warnings: str = "error") -> list[FromWorker]:
     """Run a worker to its end, acknowledging every result; return all it said."""
     said = []
-    with RunningWorker(extra_path) as worker:
+    with RunningWorker(extra_path, warnings) as worker:
         worker.prepare(prepare)
         for message in worker.messages():
             said.append(message)

@@ -53,6 +53,12 @@ def _changed_input(store: Store) -> Prepare:
     return prepare
 
 
+def _changed_attachment(store: Store) -> Prepare:
+    inputs = store.put_inputs([b"one", b"two"], attached=[b"left", b"right"])
+    store.path(store.put(b"right")).write_bytes(b"wrong")
+    return store.prepare(store.put_model("null"), inputs, 2)
+
+
 def _changed_manifest(store: Store) -> Prepare:
     prepare = _null(store)
     store.path(prepare.inputs_digest).write_bytes(b"{}\n")
@@ -96,6 +102,7 @@ CASES: list[tuple[Callable[[Store], Prepare], FailureClass, str, str]] = [
     (_reference_in_manifest, INPUT, "MANIFEST_INVALID", "line 1: reference: Extra inputs are not permitted"),
     (_missing_input, INPUT, "ARTIFACT_MISSING", "the input of sample s-1"),
     (_changed_input, INPUT, "DIGEST_MISMATCH", "the input of sample s-1"),
+    (_changed_attachment, INPUT, "DIGEST_MISMATCH", "attachment 1 of sample s-0"),
     (_changed_manifest, INPUT, "DIGEST_MISMATCH", "the inputs manifest"),
     (_changed_file, INPUT, "DIGEST_MISMATCH", "file p.jsonl of model trial"),
     (_shorter_file, INPUT, "DIGEST_MISMATCH", "file p.jsonl of model trial has 1 bytes, 3 are declared"),

@@ -145,9 +145,10 @@ def test_memory_the_runtime_cannot_get_is_out_of_memory(store: Store) -> None:
     [
         (sound("a", rate=44_100, channels=2), "SAMPLE_RATE"),
         (sound("aaaa", form="WAV")[:-40], "AUDIO_TRUNCATED"),
+        (sound("", form="WAV"), "AUDIO_EMPTY"),
         (b"", "AUDIO_EMPTY"),
     ],
-    ids=["44.1 kHz stereo", "cut short", "nothing"],
+    ids=["44.1 kHz stereo", "cut short", "no frame", "no byte"],
 )
 def test_unfit_audio_ends_the_run_and_names_its_sample(store: Store, data: bytes, reason: str) -> None:
     """Audio that is not canonical is the input's fault: results before it stand, and the sample is named."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from orinbench.internal.v1.worker_pb2 import (
     PHASE_KIND_LOADING,
     PHASE_KIND_PROVING,
@@ -42,6 +44,15 @@ def test_hello_says_who_speaks(store: Store) -> None:
         hello = worker.until("hello").hello
 
         assert (hello.protocol, hello.pid) == (PROTOCOL_VERSION, worker.process.pid)
+
+
+def test_attachments_reach_the_engine_in_order(store: Store, trial_path: Path) -> None:
+    """A sample has the bytes and media types of what its line attaches; files may be shared and come twice."""
+    model = store.put_model("trial", options={"fault": "attachments"})
+    inputs = store.put_inputs([b"a", b"b"], attached=[b"two", b"one", b"two"])
+    said = run(store.prepare(model, inputs, 2), trial_path)
+
+    assert [record.text for record in samples(said)] == ["audio/wav=two audio/wav=one audio/wav=two"] * 2
 
 
 def test_a_record_holds_what_the_engine_said(store: Store) -> None:

@@ -305,5 +305,5 @@ def test_unreadable_files(program: Orinbench, tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_bytes(b"\xff\xfe")
     assert "bad.toml: not valid TOML" in program.fails(2, "validate", "bad.toml")
     shutil.copytree(PROFILES / "demo" / "models", tmp_path / "folder")
-    assert "suite.toml: cannot be read" in program.fails(2, "prepare", "folder")
+    assert "suite.toml: cannot be read" in program.fails(2, "prepare", "--suite", "folder")
     assert "token file none: cannot be read" in program.fails(2, "board", "--host", "[::1]:1", "--token-file", "none")

@@ -17,6 +17,7 @@ from orinbench_profiles.loader import load_hardware
 from orinbench_profiles.schema import HardwareProfile
 from orinbenchd.board.board import Board, BoardRefusedError
 from orinbenchd.board.rootfs import Absent
+from orinbenchd.sandbox import Isolation, Level
 from orinbenchd.telemetry.setup import make_hub
 
 from tests.jetson_sim import events, helper
@@ -29,6 +30,8 @@ PASSED, FAILED, UNKNOWN = (
     CheckResult.CHECK_RESULT_UNKNOWN,
 )
 
+SANDBOX = Isolation("sandbox")
+
 
 def profile_of(built: SimulatedBoard, **changes: Any) -> HardwareProfile:
     """The board's own profile; the disk of a test machine need not be that large."""
@@ -37,7 +40,7 @@ def profile_of(built: SimulatedBoard, **changes: Any) -> HardwareProfile:
 
 
 def board_on(built: SimulatedBoard, socket: Path | None = None, **changes: Any) -> Board:
-    return Board(built.root, profile_of(built, **changes), helper_socket=socket, data_dir=built.root)
+    return Board(built.root, profile_of(built, **changes), helper_socket=socket, data_dir=built.root, isolation=SANDBOX)
 
 
 @contextmanager
@@ -63,7 +66,11 @@ def test_every_simulated_board_matches_its_own_profile_and_no_other(tmp_path: Pa
         if all(
             check.result == PASSED
             for check in Board(
-                built.root, load_hardware(profile).declaration, helper_socket=None, data_dir=tmp_path
+                built.root,
+                load_hardware(profile).declaration,
+                helper_socket=None,
+                data_dir=tmp_path,
+                isolation=SANDBOX,
             ).profile_checks()
         )
     }
@@ -140,6 +147,35 @@ def test_an_unknown_release_is_no_refusal_but_voids_the_run(tmp_path: Path) -> N
     assert len(mismatch.voids) == 4
 
 
+@pytest.mark.parametrize(
+    ("level", "floor", "official", "result", "violated"),
+    [
+        ("none", "network", True, FAILED, True),
+        ("network", "sandbox", True, FAILED, True),
+        ("network", "network", True, PASSED, False),
+        ("sandbox", "network", True, PASSED, False),
+        ("none", "network", False, UNKNOWN, True),
+    ],
+)
+def test_isolation_under_the_floor_refuses_an_official_run_and_marks_any_other(
+    tmp_path: Path, level: Level, floor: Level, official: bool, result: CheckResult, violated: bool
+) -> None:
+    """The check says what is in force and why it is no more; below the floor a run that is not refused is marked."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    profile = profile_of(built, isolation_floor=floor, official=official)
+    isolation = Isolation(level, "bwrap is not installed")
+    board = Board(built.root, profile, helper_socket=None, data_dir=built.root, isolation=isolation)
+
+    checks = asyncio.run(board.preflight())
+
+    found = by_name(checks)["isolation"]
+    assert (found.expected, found.found, found.result) == (f"at least {floor}", level, result)
+    assert found.hint == ("" if result == PASSED else "bwrap is not installed")
+    reasons = {made.reason: list(made.voids) for made in board.start_violations(checks)}
+    assert ("ISOLATION_LOW" in reasons) == violated
+    assert not violated or len(reasons["ISOLATION_LOW"]) == 4
+
+
 def test_every_file_may_be_missing_or_senseless(tmp_path: Path) -> None:
     """An empty root and a root of nonsense: identity and preflight answer, with a reason for every field."""
     fields = {f.name for f in BoardIdentity.DESCRIPTOR.fields} - {"absent_reasons"}
@@ -150,7 +186,7 @@ def test_every_file_may_be_missing_or_senseless(tmp_path: Path) -> None:
             path.write_bytes(b"\xff\x00 nonsense\n" * 3)
     profile = profile_of(nonsense)
     for root in (tmp_path / "empty", nonsense.root):
-        board = Board(root, profile, helper_socket=None, data_dir=tmp_path)
+        board = Board(root, profile, helper_socket=None, data_dir=tmp_path, isolation=SANDBOX)
         identity, checks = board.identity(), asyncio.run(board.preflight())
         for name in ("l4t_release", "jetpack_version", "cuda_version", "tensorrt_version", "memory_total_bytes"):
             assert not identity.HasField(name)
@@ -172,7 +208,9 @@ def test_a_folder_in_place_of_a_file_is_unreadable_not_fatal(tmp_path: Path) -> 
 
 def test_this_machine_is_a_board_too(tmp_path: Path) -> None:
     """On any Linux under the development profile: identity from /proc, nothing refused, the run marked."""
-    board = Board(Path("/"), load_hardware("cpu-dev").declaration, helper_socket=None, data_dir=tmp_path)
+    board = Board(
+        Path("/"), load_hardware("cpu-dev").declaration, helper_socket=None, data_dir=tmp_path, isolation=SANDBOX
+    )
     identity = board.identity()
 
     assert identity.memory_total_bytes > 0
@@ -321,6 +359,24 @@ def test_our_own_worker_is_no_competitor(tmp_path: Path) -> None:
     assert [client.pid for client in everybody] == [5000]
 
 
+def test_the_poll_tells_our_own_rows_from_others(tmp_path: Path) -> None:
+    """Each look for competitors hands on what the worker's process tree holds in the nvmap table, in bytes."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    events.gpu_client(built, name="python3", pid=5000, kb=2048)
+    built.write("/proc/5000/stat", f"5000 (python3) S {os.getpid()} 5000 5000 0 -1\n")
+    events.gpu_client(built, name="Xorg", pid=4711, kb=43_008)
+    own: list[list[tuple[int, int]]] = []
+
+    async def first(board: Board) -> Violation:
+        stream = board.watch(lambda: None, lambda rows: own.append([(row.pid, row.memory_bytes) for row in rows]))
+        return await stream.__anext__()
+
+    with owned(built) as board:
+        assert asyncio.run(first(board)).reason == "COMPETITOR"
+
+    assert own == [[(5000, 2 << 20)]]
+
+
 def test_not_to_know_who_uses_the_gpu_is_a_refusal_on_an_official_profile(tmp_path: Path) -> None:
     """A helper that does not answer: an official profile refuses, one for trying only says unknown."""
     built = build(tmp_path / "root", "agx-orin-32gb")
@@ -365,7 +421,7 @@ async def seen(built: SimulatedBoard, board: Board, *happens: Callable[[], None]
     """Start a watch, let things happen one after another, each seen before the next; return all violations."""
     hub = make_hub(built.root, board.profile, helper_socket=None, interval_s=0.1)
     await hub.start()
-    stream = board.watch(hub.latest)
+    stream = board.watch(hub.latest, lambda _: None)
     found: list[Violation] = []
     try:
         while hub.latest() is None or not hub.latest().throttle_events:  # type: ignore[union-attr]
@@ -466,7 +522,7 @@ def test_telemetry_before_the_first_reading_is_no_violation(tmp_path: Path) -> N
 
     async def run() -> Violation:
         readings: list[Telemetry | None] = [None]
-        stream = board_on(built).watch(lambda: readings[0])
+        stream = board_on(built).watch(lambda: readings[0], lambda _: None)
         waiting = asyncio.ensure_future(stream.__anext__())
         await asyncio.sleep(0)
         readings[0] = Telemetry(temperatures_c={"tj": 200})

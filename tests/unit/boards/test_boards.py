@@ -94,7 +94,7 @@ def test_last_native_run_of_a_model_ranks() -> None:
     """Of several native runs of one model the one that ended last ranks; the others name it."""
     board = board_of(make_run("a", run="one", end_ns=5), make_run("a", run="two", end_ns=7), make_run("b"))
 
-    assert [row["run_id"] for row in board["boards"]["accuracy"]["rows"]] == ["two", "run-b"]
+    assert [run["run_id"] for run in board["runs"]] == ["two", "run-b"]
     assert causes(board) == {"one": (AXES, "superseded by two, a later run of the model")}
 
 
@@ -124,6 +124,15 @@ def test_memory_violation_hides_the_efficiency() -> None:
 
     assert "memory_efficiency" not in board["boards"]["accuracy"]["rows"][0]
     assert "memory" not in board["boards"]
+
+
+def test_accuracy_rows_are_reproducible() -> None:
+    """Two runs with the same outputs but another id, resident set and time have the same accuracy rows."""
+    first = board_of(make_run("a", run="one", peak=2, method="process-rss", window_ms=50))
+    second = board_of(make_run("a", run="two", peak=3, method="process-rss", window_ms=90))
+
+    assert first["boards"]["accuracy"] == second["boards"]["accuracy"]
+    assert first["boards"]["memory"] != second["boards"]["memory"]
 
 
 def test_development_profile() -> None:

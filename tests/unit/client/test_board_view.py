@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orinbench.v1.board_pb2 import BOARD_STATE_WEDGED, Board, BoardIdentity, GpuClient
+from orinbench.v1.board_pb2 import BOARD_STATE_WEDGED, Board, BoardIdentity, GpuClient, RuntimeState
 from orinbench.v1.record_pb2 import CHECK_RESULT_FAILED, CHECK_RESULT_PASSED, CHECK_RESULT_UNKNOWN, Check
 from orinbench.v1.telemetry_pb2 import SOURCE_STATE_STALE, CpuReading, RailReading, SourceStatus, Telemetry
 from orinbench_client.cli.board import checks_table, describe
@@ -32,6 +32,18 @@ def test_wait_and_disk() -> None:
     assert lines_of(Board(expected_wait_s=0.0, disk_free_bytes=0))["disk free"] == "0 MiB"
     assert lines_of(Board())["expected wait"] == "unknown"
     assert lines_of(Board())["disk free"] == "unknown"
+
+
+def test_isolation_and_runtimes_say_what_is_wrong_with_them() -> None:
+    """A lower isolation has its reason; a runtime its Python, its problem, or just its name from an older daemon."""
+    looked_at = [RuntimeState(name="a", python_version="3.10.12"), RuntimeState(name="b", problem="it is no Python")]
+    board = Board(isolation="network", isolation_reason="no sandbox: bwrap is not installed", runtimes=["a", "b", "c"])
+    board.runtime_states.extend(looked_at)
+    lines = lines_of(board)
+
+    assert lines["isolation"] == "network (no sandbox: bwrap is not installed)"
+    assert lines["runtimes"] == "a (Python 3.10.12), b (broken: it is no Python), c"
+    assert lines_of(Board(isolation="sandbox"))["isolation"] == "sandbox"
 
 
 def test_trouble_is_told() -> None:

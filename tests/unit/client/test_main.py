@@ -64,7 +64,7 @@ def test_overview_cuts_nothing(summary: str) -> None:
         (["runs", "--limit", "0"], "'--limit'"),
         (["runs", "--state", "dreaming", "--host", "/none"], "no state is called 'dreaming': there are queued"),
         (["validate", "fa-demo-smal"], "did you mean 'fa-demo-small'?"),
-        (["prepare", "fa-demo-v2"], "did you mean 'fa-demo-v1'?"),
+        (["prepare", "--suite", "fa-demo-v2"], "did you mean 'fa-demo-v1'?"),
         (["push"], "nothing to push"),
         (["board", "--host", "nonsense"], "neither unix:/path, /path nor host:port"),
         (["validate", "/none/model.toml"], "/none/model.toml: cannot be read"),

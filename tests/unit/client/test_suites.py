@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from orinbench_client.errors import BadInput
 from orinbench_client.sdk import open_model
-from orinbench_client.suites import inputs_manifest, open_suite, references
+from orinbench_client.suites import Attachment, Sample, input_files, inputs_manifest, open_suite, references
 from orinbench_client.suites.audio import read_format, require_canonical
 from orinbench_profiles import digest_bytes
 
@@ -52,6 +52,21 @@ def test_references_stay_here(folder: Path) -> None:
     expected = {"digest": digest, "bytes": (folder / "a.wav").stat().st_size, "media_type": "audio/wav"}
     assert {"sample_id": "a", "input": expected, "audio_seconds": 0.1} == json.loads(data)
     assert references(suite) == {"a": "سلام"}
+
+
+def test_shared_attachments_are_listed_everywhere_and_pushed_once() -> None:
+    """Every line of the manifest names its attachments in order; the files to push hold each content once."""
+    shots = [Attachment(digest_bytes(data), len(data), "audio/wav", data) for data in (b"one", b"two")]
+    chat = b"{}"
+    samples = [
+        Sample(name, digest_bytes(chat), len(chat), "text/plain", chat, "", attachments=(shots[1], shots[0]))
+        for name in ("a", "b")
+    ]
+
+    lines = [json.loads(line) for line in inputs_manifest(samples).splitlines()]
+    entries = [{"digest": shot.digest, "bytes": 3, "media_type": "audio/wav"} for shot in (shots[1], shots[0])]
+    assert [line["attachments"] for line in lines] == [entries, entries]
+    assert sorted(str(file.content) for file in input_files(samples)) == ["b'one'", "b'two'", "b'{}'"]
 
 
 def test_digest_binds_references(folder: Path) -> None:

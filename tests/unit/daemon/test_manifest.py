@@ -54,6 +54,10 @@ def test_any_bytes_are_read_or_refused_by_line(values: list[object], tail: bytes
         ({"max_tokens": 0}, "max_tokens"),
         ({"input": {"digest": "md5:1", "bytes": 1, "media_type": "x"}}, "sha256"),
         ({"input": None}, "line 2"),
+        ({"input": {"digest": DIGEST, "reference": "the right answer"}}, "unknown keys: reference"),
+        ({"attachments": {}}, "attachments must be a list"),
+        ({"attachments": ["sha256:1"]}, "attachments must hold"),
+        ({"attachments": [{"digest": "md5:1"}]}, "attachments.digest"),
     ],
 )
 def test_a_bad_line_is_named(change: dict[str, Any], wanted: str) -> None:

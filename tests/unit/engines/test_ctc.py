@@ -42,7 +42,7 @@ def _adapter(folder: Path, session: GraphSession) -> CtcAdapter:
     path.write_bytes(canonical_json({"blank": _BLANK, "tokens": _TOKENS}))
     declaration = ModelDeclaration(id="m", title="", license="", engine="x", adapter="ctc", dtype="float32")
     adapter = CtcAdapter(CtcOptions())
-    adapter.open(Model(declaration, {"v.json": path}, "cpu"), session)
+    adapter.open(Model(declaration, {"v.json": path}, "cpu", folder), session)
     return adapter
 
 

@@ -22,7 +22,7 @@ ALLOWED = {
 }
 ML = {"torch", "onnxruntime", "onnx", "tensorrt", "pycuda", "transformers", "jtop", "soundfile"}
 FORBIDDEN = {
-    "daemon/orinbenchd": ML,
+    "daemon/orinbenchd": ML | {"huggingface_hub"},
     "client/orinbench_client": ML - {"soundfile"},
     "engines/orinbench_engines": {"grpc"},
 }
@@ -59,8 +59,8 @@ def loaded(statement: str) -> set[str]:
 
 
 def test_the_daemon_loads_no_ml_package() -> None:
-    """Everything the daemon imports at its start is free of ML packages and of jtop."""
-    assert not loaded("import orinbenchd.server, orinbenchd.cli") & ML
+    """Everything the daemon imports at its start is free of ML packages, of jtop and of the hub's client."""
+    assert not loaded("import orinbenchd.server, orinbenchd.cli") & FORBIDDEN["daemon/orinbenchd"]
 
 
 def test_help_loads_no_grpc() -> None:

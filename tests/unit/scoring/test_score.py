@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from orinbench_client.bundles.model import Sample
 from orinbench_client.errors import BadInput
+from orinbench_client.scoring.catalogue import list_scores
 from orinbench_client.scoring.diagnostics import diagnose
 from orinbench_client.scoring.score import RunningScore, score_samples
-from orinbench_client.scoring.store import ScoredTexts, list_scores, read_counts, write_score
+from orinbench_client.scoring.store import ScoredTexts, read_counts, write_score
 from orinbench_client.statistics import Replicates, percentile_interval
 from orinbench_client.text import get_normalizer
 

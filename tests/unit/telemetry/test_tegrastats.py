@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +158,22 @@ def test_files_skip_comments_and_survive_bad_bytes(tmp_path: Path) -> None:
     path.write_bytes(b"# a comment\n\nRAM 1/2MB\n\xff\xfe RAM 3/4MB\n")
 
     assert [line.to_json()["ram_used_mb"] for line in parse_file(path)] == [1, 3]
+
+
+def parse_command(path: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `orinbenchd tegrastats parse`."""
+    command = [sys.executable, "-m", "orinbenchd", "tegrastats", "parse", path]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
+
+
+def test_the_command_reads_a_file_or_standard_input(tmp_path: Path) -> None:
+    """A file and - give the same objects, one a line; a missing file is one line that names it, and code 2."""
+    text = "RAM 1/2MB (lfb 1x4MB) GR3D_FREQ 5%\nRAM 3/4MB\n"
+    (tmp_path / "lines").write_text(text)
+
+    from_file, from_input = parse_command(str(tmp_path / "lines")), parse_command("-", text)
+    missing = parse_command(str(tmp_path / "none"))
+
+    assert [json.loads(line)["ram_used_mb"] for line in from_file.stdout.splitlines()] == [1, 3]
+    assert from_input.stdout == from_file.stdout
+    assert (missing.returncode, missing.stderr.count("\n"), "none: cannot be read" in missing.stderr) == (2, 1, True)

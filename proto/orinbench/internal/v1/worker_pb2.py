@@ -15,15 +15,15 @@ _sym_db = _symbol_database.Default()
 from orinbench.v1 import record_pb2 as orinbench_dot_v1_dot_record__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"orinbench/internal/v1/worker.proto\x12\x15orinbench.internal.v1\x1a\x19orinbench/v1/record.proto\"\xa0\x01\n\x08ToWorker\x12\x31\n\x07prepare\x18\x01 \x01(\x0b\x32\x1e.orinbench.internal.v1.PrepareH\x00\x12)\n\x03\x61\x63k\x18\x02 \x01(\x0b\x32\x1a.orinbench.internal.v1.AckH\x00\x12+\n\x04stop\x18\x03 \x01(\x0b\x32\x1b.orinbench.internal.v1.StopH\x00\x42\t\n\x07message\"\xd7\x02\n\nFromWorker\x12-\n\x05hello\x18\x01 \x01(\x0b\x32\x1c.orinbench.internal.v1.HelloH\x00\x12-\n\x05phase\x18\x02 \x01(\x0b\x32\x1c.orinbench.internal.v1.PhaseH\x00\x12-\n\x05ready\x18\x03 \x01(\x0b\x32\x1c.orinbench.internal.v1.ReadyH\x00\x12/\n\x06result\x18\x04 \x01(\x0b\x32\x1d.orinbench.internal.v1.ResultH\x00\x12+\n\x04\x64one\x18\x05 \x01(\x0b\x32\x1b.orinbench.internal.v1.DoneH\x00\x12(\n\x07\x66\x61ilure\x18\x06 \x01(\x0b\x32\x15.orinbench.v1.FailureH\x00\x12)\n\x03log\x18\x07 \x01(\x0b\x32\x1a.orinbench.internal.v1.LogH\x00\x42\t\n\x07message\"A\n\x05Hello\x12\x10\n\x08protocol\x18\x01 \x01(\r\x12\x19\n\x11orinbench_version\x18\x02 \x01(\t\x12\x0b\n\x03pid\x18\x03 \x01(\x03\"\xf6\x01\n\x07Prepare\x12\x16\n\x0e\x61rtifacts_path\x18\x01 \x01(\t\x12\x14\n\x0cmodel_digest\x18\x02 \x01(\t\x12\x15\n\rinputs_digest\x18\x03 \x01(\t\x12\x13\n\x0b\x66irst_index\x18\x04 \x01(\r\x12\x17\n\x0fplanned_samples\x18\x05 \x01(\r\x12\x0f\n\x07segment\x18\x06 \x01(\r\x12\x13\n\x06warmup\x18\x07 \x01(\rH\x00\x88\x01\x01\x12\x0e\n\x06window\x18\x08 \x01(\r\x12\x14\n\x0cscratch_path\x18\t \x01(\t\x12\x0e\n\x06\x64\x65vice\x18\n \x01(\t\x12\x11\n\tisolation\x18\x0b \x01(\tB\t\n\x07_warmup\"\x8d\x01\n\x05Phase\x12.\n\x04kind\x18\x01 \x01(\x0e\x32 .orinbench.internal.v1.PhaseKind\x12\x1a\n\raudio_seconds\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nmax_tokens\x18\x03 \x01(\rH\x01\x88\x01\x01\x42\x10\n\x0e_audio_secondsB\r\n\x0b_max_tokens\"\x93\x01\n\x05Ready\x12-\n\x0bmodel_facts\x18\x01 \x01(\x0b\x32\x18.orinbench.v1.ModelFacts\x12.\n\x0b\x65nvironment\x18\x02 \x01(\x0b\x32\x19.orinbench.v1.Environment\x12+\n\x06memory\x18\x03 \x01(\x0b\x32\x1b.orinbench.v1.MemoryReading\"%\n\x06Result\x12\r\n\x05index\x18\x01 \x01(\r\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\"\x14\n\x03\x41\x63k\x12\r\n\x05index\x18\x01 \x01(\r\"\x06\n\x04Stop\"D\n\x04\x44one\x12\x0f\n\x07stopped\x18\x01 \x01(\x08\x12+\n\x06memory\x18\x02 \x01(\x0b\x32\x1b.orinbench.v1.MemoryReading\"=\n\x03Log\x12%\n\x05level\x18\x01 \x01(\x0e\x32\x16.orinbench.v1.LogLevel\x12\x0f\n\x07message\x18\x02 \x01(\t*\x8b\x01\n\tPhaseKind\x12\x1a\n\x16PHASE_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12PHASE_KIND_LOADING\x10\x01\x12\x16\n\x12PHASE_KIND_PROVING\x10\x02\x12\x19\n\x15PHASE_KIND_WARMING_UP\x10\x03\x12\x17\n\x13PHASE_KIND_SAMPLING\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"orinbench/internal/v1/worker.proto\x12\x15orinbench.internal.v1\x1a\x19orinbench/v1/record.proto\"\xa0\x01\n\x08ToWorker\x12\x31\n\x07prepare\x18\x01 \x01(\x0b\x32\x1e.orinbench.internal.v1.PrepareH\x00\x12)\n\x03\x61\x63k\x18\x02 \x01(\x0b\x32\x1a.orinbench.internal.v1.AckH\x00\x12+\n\x04stop\x18\x03 \x01(\x0b\x32\x1b.orinbench.internal.v1.StopH\x00\x42\t\n\x07message\"\xd7\x02\n\nFromWorker\x12-\n\x05hello\x18\x01 \x01(\x0b\x32\x1c.orinbench.internal.v1.HelloH\x00\x12-\n\x05phase\x18\x02 \x01(\x0b\x32\x1c.orinbench.internal.v1.PhaseH\x00\x12-\n\x05ready\x18\x03 \x01(\x0b\x32\x1c.orinbench.internal.v1.ReadyH\x00\x12/\n\x06result\x18\x04 \x01(\x0b\x32\x1d.orinbench.internal.v1.ResultH\x00\x12+\n\x04\x64one\x18\x05 \x01(\x0b\x32\x1b.orinbench.internal.v1.DoneH\x00\x12(\n\x07\x66\x61ilure\x18\x06 \x01(\x0b\x32\x15.orinbench.v1.FailureH\x00\x12)\n\x03log\x18\x07 \x01(\x0b\x32\x1a.orinbench.internal.v1.LogH\x00\x42\t\n\x07message\"A\n\x05Hello\x12\x10\n\x08protocol\x18\x01 \x01(\r\x12\x19\n\x11orinbench_version\x18\x02 \x01(\t\x12\x0b\n\x03pid\x18\x03 \x01(\x03\"\x8a\x02\n\x07Prepare\x12\x16\n\x0e\x61rtifacts_path\x18\x01 \x01(\t\x12\x14\n\x0cmodel_digest\x18\x02 \x01(\t\x12\x15\n\rinputs_digest\x18\x03 \x01(\t\x12\x13\n\x0b\x66irst_index\x18\x04 \x01(\r\x12\x17\n\x0fplanned_samples\x18\x05 \x01(\r\x12\x0f\n\x07segment\x18\x06 \x01(\r\x12\x13\n\x06warmup\x18\x07 \x01(\rH\x00\x88\x01\x01\x12\x0e\n\x06window\x18\x08 \x01(\r\x12\x14\n\x0cscratch_path\x18\t \x01(\t\x12\x0e\n\x06\x64\x65vice\x18\n \x01(\t\x12\x11\n\tisolation\x18\x0b \x01(\t\x12\x12\n\ncache_path\x18\x0c \x01(\tB\t\n\x07_warmup\"\x8d\x01\n\x05Phase\x12.\n\x04kind\x18\x01 \x01(\x0e\x32 .orinbench.internal.v1.PhaseKind\x12\x1a\n\raudio_seconds\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nmax_tokens\x18\x03 \x01(\rH\x01\x88\x01\x01\x42\x10\n\x0e_audio_secondsB\r\n\x0b_max_tokens\"\x93\x01\n\x05Ready\x12-\n\x0bmodel_facts\x18\x01 \x01(\x0b\x32\x18.orinbench.v1.ModelFacts\x12.\n\x0b\x65nvironment\x18\x02 \x01(\x0b\x32\x19.orinbench.v1.Environment\x12+\n\x06memory\x18\x03 \x01(\x0b\x32\x1b.orinbench.v1.MemoryReading\"%\n\x06Result\x12\r\n\x05index\x18\x01 \x01(\r\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\"\x14\n\x03\x41\x63k\x12\r\n\x05index\x18\x01 \x01(\r\"\x06\n\x04Stop\"D\n\x04\x44one\x12\x0f\n\x07stopped\x18\x01 \x01(\x08\x12+\n\x06memory\x18\x02 \x01(\x0b\x32\x1b.orinbench.v1.MemoryReading\"=\n\x03Log\x12%\n\x05level\x18\x01 \x01(\x0e\x32\x16.orinbench.v1.LogLevel\x12\x0f\n\x07message\x18\x02 \x01(\t*\x8b\x01\n\tPhaseKind\x12\x1a\n\x16PHASE_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12PHASE_KIND_LOADING\x10\x01\x12\x16\n\x12PHASE_KIND_PROVING\x10\x02\x12\x19\n\x15PHASE_KIND_WARMING_UP\x10\x03\x12\x17\n\x13PHASE_KIND_SAMPLING\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'orinbench.internal.v1.worker_pb2', _globals)
 if _descriptor._USE_C_DESCRIPTORS == False:
   DESCRIPTOR._options = None
-  _globals['_PHASEKIND']._serialized_start=1410
-  _globals['_PHASEKIND']._serialized_end=1549
+  _globals['_PHASEKIND']._serialized_start=1430
+  _globals['_PHASEKIND']._serialized_end=1569
   _globals['_TOWORKER']._serialized_start=89
   _globals['_TOWORKER']._serialized_end=249
   _globals['_FROMWORKER']._serialized_start=252
@@ -31,19 +31,19 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_HELLO']._serialized_start=597
   _globals['_HELLO']._serialized_end=662
   _globals['_PREPARE']._serialized_start=665
-  _globals['_PREPARE']._serialized_end=911
-  _globals['_PHASE']._serialized_start=914
-  _globals['_PHASE']._serialized_end=1055
-  _globals['_READY']._serialized_start=1058
-  _globals['_READY']._serialized_end=1205
-  _globals['_RESULT']._serialized_start=1207
-  _globals['_RESULT']._serialized_end=1244
-  _globals['_ACK']._serialized_start=1246
-  _globals['_ACK']._serialized_end=1266
-  _globals['_STOP']._serialized_start=1268
-  _globals['_STOP']._serialized_end=1274
-  _globals['_DONE']._serialized_start=1276
-  _globals['_DONE']._serialized_end=1344
-  _globals['_LOG']._serialized_start=1346
-  _globals['_LOG']._serialized_end=1407
+  _globals['_PREPARE']._serialized_end=931
+  _globals['_PHASE']._serialized_start=934
+  _globals['_PHASE']._serialized_end=1075
+  _globals['_READY']._serialized_start=1078
+  _globals['_READY']._serialized_end=1225
+  _globals['_RESULT']._serialized_start=1227
+  _globals['_RESULT']._serialized_end=1264
+  _globals['_ACK']._serialized_start=1266
+  _globals['_ACK']._serialized_end=1286
+  _globals['_STOP']._serialized_start=1288
+  _globals['_STOP']._serialized_end=1294
+  _globals['_DONE']._serialized_start=1296
+  _globals['_DONE']._serialized_end=1364
+  _globals['_LOG']._serialized_start=1366
+  _globals['_LOG']._serialized_end=1427
 # @@protoc_insertion_point(module_scope)

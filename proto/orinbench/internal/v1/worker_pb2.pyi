@@ -58,7 +58,7 @@ class Hello(_message.Message):
     def __init__(self, protocol: _Optional[int] = ..., orinbench_version: _Optional[str] = ..., pid: _Optional[int] = ...) -> None: ...
 
 class Prepare(_message.Message):
-    __slots__ = ("artifacts_path", "model_digest", "inputs_digest", "first_index", "planned_samples", "segment", "warmup", "window", "scratch_path", "device", "isolation")
+    __slots__ = ("artifacts_path", "model_digest", "inputs_digest", "first_index", "planned_samples", "segment", "warmup", "window", "scratch_path", "device", "isolation", "cache_path")
     ARTIFACTS_PATH_FIELD_NUMBER: _ClassVar[int]
     MODEL_DIGEST_FIELD_NUMBER: _ClassVar[int]
     INPUTS_DIGEST_FIELD_NUMBER: _ClassVar[int]
@@ -70,6 +70,7 @@ class Prepare(_message.Message):
     SCRATCH_PATH_FIELD_NUMBER: _ClassVar[int]
     DEVICE_FIELD_NUMBER: _ClassVar[int]
     ISOLATION_FIELD_NUMBER: _ClassVar[int]
+    CACHE_PATH_FIELD_NUMBER: _ClassVar[int]
     artifacts_path: str
     model_digest: str
     inputs_digest: str
@@ -81,7 +82,8 @@ class Prepare(_message.Message):
     scratch_path: str
     device: str
     isolation: str
-    def __init__(self, artifacts_path: _Optional[str] = ..., model_digest: _Optional[str] = ..., inputs_digest: _Optional[str] = ..., first_index: _Optional[int] = ..., planned_samples: _Optional[int] = ..., segment: _Optional[int] = ..., warmup: _Optional[int] = ..., window: _Optional[int] = ..., scratch_path: _Optional[str] = ..., device: _Optional[str] = ..., isolation: _Optional[str] = ...) -> None: ...
+    cache_path: str
+    def __init__(self, artifacts_path: _Optional[str] = ..., model_digest: _Optional[str] = ..., inputs_digest: _Optional[str] = ..., first_index: _Optional[int] = ..., planned_samples: _Optional[int] = ..., segment: _Optional[int] = ..., warmup: _Optional[int] = ..., window: _Optional[int] = ..., scratch_path: _Optional[str] = ..., device: _Optional[str] = ..., isolation: _Optional[str] = ..., cache_path: _Optional[str] = ...) -> None: ...
 
 class Phase(_message.Message):
     __slots__ = ("kind", "audio_seconds", "max_tokens")

@@ -25,6 +25,7 @@ class TrialSession(AnswerSession):
     def answer(self, sample: Sample) -> Output:
         """Answer with the sample's own text, or commit the fault."""
         self.calls += 1
+        self.sample = sample
         if sample.index < self._options.samples:
             return Output(sample.data.decode())
         return FAULTS[self._options.fault](self)
@@ -71,4 +72,8 @@ FAULTS: dict[str, Callable[[TrialSession], Output]] = {
     ),
     "bug": lambda _: _throw(KeyError("logits")),
     "print": _print,
+    # No fault: says what it was given.
+    "attachments": lambda session: Output(
+        " ".join(f"{attached.media_type}={attached.data.decode()}" for attached in session.sample.attachments)
+    ),
 }

@@ -1,0 +1,88 @@
+"""All suites on one page: a row for each model, and what every suite says of it. Nothing is averaged over suites."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from orinbench_client.boards.document import Document
+from orinbench_client.boards.tables import Table
+
+SCHEMA = "orinbench-summary-1"
+
+
+class _Entry(NamedTuple):
+    """What one board says of one model: `says` are figures by name."""
+
+    model: str
+    suite: str
+    says: dict[str, Any]
+
+
+def summarise(documents: Sequence[Document]) -> Document:
+    """Return the rows of all boards by model, hardware and execution, in the order of their names."""
+    versions = Counter(suite_id for suite_id, _ in {(doc["suite"]["id"], doc["suite"]["digest"]) for doc in documents})
+    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    suites: list[str] = []
+    for document in documents:
+        label = document["suite"]["id"]
+        if versions[label] > 1:
+            label = f"{label}@{document['suite']['digest'][7:15]}"
+        place = (document["hardware"]["id"], document["execution_contract"]["id"])
+        for entry in _entries(document, label):
+            suites += [] if entry.suite in suites else [entry.suite]
+            rows.setdefault((entry.model, *place), {})[entry.suite] = entry.says
+    models = [
+        {"model": model, "hardware": hardware, "execution": execution, "suites": says}
+        for (model, hardware, execution), says in sorted(rows.items())
+    ]
+    return {"schema": SCHEMA, "suites": suites, "models": models}
+
+
+def _entries(document: Document, label: str) -> Iterator[_Entry]:
+    boards = document["boards"]
+    accuracy = boards.get("accuracy", {}).get("rows", [])
+    for row in accuracy:
+        if "cer" in row:
+            yield _Entry(row["model_id"], label, {"metric": "CER", "score": row["cer"], "ci": row["cer_ci"]})
+    for variant in document.get("variants", []):
+        words = f" ({', '.join(variant['chosen'].values())})" if variant["chosen"] else ""
+        digest = variant["suite_digest"]
+        scored = [row for row in accuracy if row.get("suite_digest") == digest and "score" in row]
+        for row in scored:
+            yield _Entry(row["model"], label + words, {name: row[name] for name in ("metric", "score", "ci")})
+        if not scored:
+            yield from _tasks(document, digest, label + words)
+
+
+def _tasks(document: Document, suite_digest: str, label: str) -> Iterator[_Entry]:
+    """Yield of each model how many tasks are above their floors, where a suite has no figure for all of them."""
+    cells = [row for name in document["axes"] for row in document["boards"].get(name, [])]
+    own = [row for row in cells if row["suite_digest"] == suite_digest]
+    for model in dict.fromkeys(row["model"] for row in own):
+        rows = [row for row in own if row["model"] == model]
+        says = {
+            "cells": len(rows),
+            "above_floor": sum(row.get("above_floor", False) for row in rows),
+            **{name: sum(row[name] for row in rows) for name in ("refused", "unparsable", "n")},
+        }
+        yield _Entry(model, label, says)
+
+
+def summary_table(summary: Document) -> Table:
+    """Return the summary as a table; a suite a model was not run on leaves its cell empty."""
+    cells = [
+        [row["model"], row["hardware"], *(_words(row["suites"].get(suite)) for suite in summary["suites"])]
+        for row in summary["models"]
+    ]
+    return Table("All suites", ["Model", "Hardware", *summary["suites"]], cells)
+
+
+def _words(says: dict[str, Any] | None) -> str:
+    if says is None:
+        return ""
+    if "score" in says:
+        return f"{says['metric']} {says['score']:.4f} ({says['ci'][0]:.4f} to {says['ci'][1]:.4f})"
+    unread = "".join(f", {says[state]} {state}" for state in ("refused", "unparsable") if says[state])
+    return f"{says['above_floor']} of {says['cells']} tasks above their floor; {says['n']} replies{unread}"

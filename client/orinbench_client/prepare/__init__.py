@@ -1,0 +1,1 @@
+"""Makes a suite's canonical recordings of what lies on a hub."""
