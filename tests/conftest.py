@@ -89,3 +89,13 @@ def wire(daemon: Daemon) -> Iterator[Wire]:
     """A raw client of it."""
     with connect(daemon) as client:
         yield client
+
+
+@pytest.fixture
+def idle_daemon(folder: Path) -> Iterator[Daemon]:
+    """A daemon that is not started yet; the test starts and ends it as it likes."""
+    made = Daemon(folder)
+    try:
+        yield made
+    finally:
+        made.close()

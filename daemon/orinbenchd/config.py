@@ -88,6 +88,21 @@ class Deadlines(Section):
     # The first sample: this much, and more by its declared length.
     first_sample_s: Annotated[float, Field(gt=0)] = 120.0
     stop_s: Annotated[float, Field(gt=0)] = 5.0
+    # After SIGKILL: a worker that is still there then hangs in the kernel, and the board is wedged.
+    reap_s: Annotated[float, Field(gt=0)] = 10.0
+    # The sample in work when the daemon is told to stop: after that it is cut off.
+    drain_s: Annotated[float, Field(gt=0)] = 20.0
+
+
+class Retention(Section):
+    """How much of what has ended is kept. Without a value it is kept for good."""
+
+    # Ended runs: days since their end, and the size of the journal.
+    run_days: Annotated[float, Field(gt=0)] | None = None
+    journal_gib: Annotated[float, Field(gt=0)] | None = None
+    # Artifacts that no unfinished run needs: days since they came or were asked for, and their size together.
+    artifact_days: Annotated[float, Field(gt=0)] | None = None
+    artifacts_gib: Annotated[float, Field(gt=0)] | None = None
 
 
 class Config(Section):
@@ -110,8 +125,14 @@ class Config(Section):
     telemetry_interval_s: Annotated[float, Field(ge=0.05, le=60)] = 0.5
     limits: Limits = Limits()
     deadlines: Deadlines = Deadlines()
+    retention: Retention = Retention()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     _file: Path | None = PrivateAttr(None)
+
+    @property
+    def journal(self) -> Path:
+        """The database of all runs and records."""
+        return self.data_dir / "journal.sqlite"
 
     @model_validator(mode="after")
     def _doors(self) -> Config:
@@ -194,7 +215,7 @@ def _explain(problem: Any) -> str:
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         known = list(Config.model_fields)
-        for section in (Limits, Deadlines, Runtime, Tls, TlsClient):
+        for section in (Limits, Deadlines, Retention, Runtime, Tls, TlsClient):
             known += section.model_fields
         close = get_close_matches(str(problem["loc"][-1]), known, 1)
         return f"unknown key {key!r}" + (f": did you mean {close[0]!r}?" if close else "")

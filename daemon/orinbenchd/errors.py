@@ -9,7 +9,8 @@ DaemonError                     reason and metadata travel in google.rpc.ErrorIn
 ├── ResourceExhausted           RESOURCE_EXHAUSTED
 ├── Unauthenticated             UNAUTHENTICATED
 ├── PermissionDenied            PERMISSION_DENIED
-└── Unavailable                 UNAVAILABLE
+├── Unavailable                 UNAVAILABLE
+└── DataLoss                    DATA_LOSS
 StartError                      never reaches a client: the daemon cannot start
 """
 
@@ -85,6 +86,12 @@ class Unavailable(DaemonError):
     """Not at the moment: the daemon goes down, or an operator must act."""
 
     code = grpc.StatusCode.UNAVAILABLE
+
+
+class DataLoss(DaemonError):
+    """What was asked for was here once and cannot be read any more."""
+
+    code = grpc.StatusCode.DATA_LOSS
 
 
 def to_status(error: DaemonError) -> status_pb2.Status:

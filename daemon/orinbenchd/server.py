@@ -28,6 +28,8 @@ from orinbenchd.doors.doorkeeper import Doorkeeper
 from orinbenchd.doors.seats import Seats
 from orinbenchd.doors.tls import Certificates
 from orinbenchd.doors.tokens import TokenFile
+from orinbenchd.failpoints import failpoint, refuse_unknown
+from orinbenchd.journal import salvage
 from orinbenchd.journal.reader import Reader
 from orinbenchd.journal.writer import Writer
 from orinbenchd.notify import notify, watchdog
@@ -42,6 +44,7 @@ from orinbenchd.signing import board_key
 from orinbenchd.start_error import StartError
 from orinbenchd.telemetry.setup import make_hub
 from orinbenchd.version import version
+from orinbenchd.worker import leftover
 from orinbenchd.worker.folders import remove_tree
 from orinbenchd.worker.packages import link_packages
 from orinbenchd.worker.runtimes import Runtimes
@@ -68,6 +71,11 @@ _OPTIONS = [
     ("grpc.max_metadata_size", 8 << 10),
     ("grpc.absolute_max_metadata_size", 16 << 10),
 ]
+_OPENED = failpoint("start.opened")
+_BOUND = failpoint("start.bound")
+_DRAINING = failpoint("stop.draining")
+_STREAMS_OVER = failpoint("stop.streams")
+_WORKER_OVER = failpoint("stop.worker")
 # What the health service says about: the process, and whether runs are taken.
 _HEALTH = ("", "orinbench.v1.RunService")
 
@@ -96,6 +104,7 @@ class Daemon:
 
     async def _start(self) -> None:
         config = self._config
+        refuse_unknown()
         try:
             profile = load_hardware(config.profile)
         except DeclarationError as error:
@@ -103,9 +112,13 @@ class Daemon:
         key = board_key(config.data_dir)
         doorkeeper, seats = Doorkeeper(config, TokenFile(config.data_dir)), Seats(config.limits)
         self._certificates = Certificates(config.tls) if config.tls is not None else None
-        journal = config.data_dir / "journal.sqlite"
-        self._writer = Writer(journal, self._on_disk_full, self._on_fatal)
-        self._reader = Reader(journal)
+        wedged = await leftover.end(config.data_dir, config.deadlines.reap_s)
+        for scratch in config.data_dir.glob("worker-*"):
+            remove_tree(scratch)
+        await asyncio.to_thread(salvage.check, config.journal)
+        self._writer = Writer(config.journal, self._on_disk_full, self._on_fatal)
+        self._reader = Reader(config.journal)
+        _OPENED()
         store = ArtifactStore(config.data_dir, int(config.limits.artifact_gib * _GIB), _RESERVE)
         self._hub = make_hub(
             config.root,
@@ -139,6 +152,8 @@ class Daemon:
         )
         self._manager = RunManager(self._writer, self._reader, around, profile)
         await self._manager.recover()
+        if wedged:
+            self._on_wedged(wedged)
         await self._hub.start()
         boards = BoardService(config, profile, board, self._hub, self._manager, self._runtimes, seats, key)
         preparer, silence_s = ModelPreparer(store, config.data_dir), config.limits.upload_silence_s
@@ -159,11 +174,12 @@ class Daemon:
             self._bind(f"unix:{config.socket}", str(config.socket))
         port = self._bind(config.tcp, config.tcp, self._certificates) if config.tcp is not None else None
         await self._server.start()
+        _BOUND()
         if config.socket is not None:
             _guard_socket(config.socket, config.socket_group)
         self._manager.start()
         self._runtimes.start()
-        for name in _HEALTH:
+        for name in _HEALTH[:1] if self._manager.wedged else _HEALTH:
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -189,11 +205,17 @@ class Daemon:
         notify("STOPPING=1")
         log.info("stopping")
         await self._health.enter_graceful_shutdown()
+        _DRAINING()
         self._manager.drain()
-        await self._hub.close()
+        self._hub.end_streams()
+        # At once, not behind the streams: a watcher of our health, who cannot be told to go, holds them open.
+        halted = asyncio.ensure_future(self._manager.halt())
         await self._server.stop(_STOP_S)
-        await self._manager.halt()
+        _STREAMS_OVER()
+        await halted
+        _WORKER_OVER()
         await self._runtimes.close()
+        await self._hub.close()
         await self._writer.close()
         await self._reader.close()
         if self._config.socket is not None:
@@ -239,8 +261,6 @@ def _locked(data_dir: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise StartError(f"data_dir {data_dir}: another daemon uses it") from None
-        for scratch in data_dir.glob("worker-*"):
-            remove_tree(scratch)
         yield
 
 

@@ -79,6 +79,11 @@ def _no_device(text: str) -> Pattern:
     return Pattern(re.compile(text), FAILURE_CLASS_BOARD, "DEVICE_UNAVAILABLE", OOM_SCOPE_UNSPECIFIED)
 
 
+def _lost_device(text: str) -> Pattern:
+    # The daemon knows this reason: it takes no further run until an operator has looked at the board.
+    return Pattern(re.compile(text), FAILURE_CLASS_BOARD, "GPU_LOST", OOM_SCOPE_UNSPECIFIED)
+
+
 # The first that matches decides.
 PATTERNS = (
     # torch with NVML, and the CUDA runtime under it.
@@ -114,6 +119,9 @@ PATTERNS = (
     _no_device(r"Torch not compiled with CUDA enabled"),
     # cuInit 801, "operation not supported", on Tegra: a device node or a group is missing.
     _no_device(r"cuInit\b.*(\bfailed\b|\b801\b)"),
+    # CUDA 719, as every library hands it on; and a device that the driver has given up.
+    _lost_device(r"unspecified launch failure"),
+    _lost_device(r"GPU is lost|GPU has fallen off the bus"),
 )
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
 import pytest
-from orinbench.v1 import record_pb2
+from orinbench.v1 import artifact_pb2, record_pb2
+from orinbench_profiles import digest_bytes
 
+from tests.faults.validators import Stream, durable
 from tests.integration.harness import body, check_history, connect, reason_of, running
 
 pytestmark = pytest.mark.root
@@ -64,6 +68,49 @@ def test_a_full_disk_pauses_the_run_until_there_is_room(small_disk: Path, folder
     reached = [body(r).state.state for r in records if r.kind == record_pb2.RECORD_KIND_STATE]
     assert record_pb2.RUN_STATE_PAUSED in reached
     assert "RESUMED" not in [violation.reason for violation in finished.violations]
+
+
+def test_an_upload_onto_a_full_disk_says_so_and_goes_on_later(small_disk: Path, folder: Path) -> None:
+    """A disk that fills up in mid-upload is DISK_LOW, not an inner error; what came is kept, the rest follows."""
+    data = os.urandom(8 << 20)
+    digest = digest_bytes(data)
+    header = artifact_pb2.PutArtifactHeader(digest=digest, size_bytes=len(data))
+    fillers: list[Path] = []
+
+    def messages() -> Iterator[artifact_pb2.PutArtifactRequest]:
+        yield artifact_pb2.PutArtifactRequest(header=header)
+        for start in range(0, len(data), 1 << 20):
+            yield artifact_pb2.PutArtifactRequest(chunk=data[start : start + (1 << 20)])
+            if not fillers and part.exists():
+                fillers.append(fill(small_disk))
+
+    part = small_disk / "uploads" / (digest.removeprefix("sha256:") + ".part")
+    with running(folder) as daemon, connect(daemon) as wire:
+        with pytest.raises(grpc.RpcError) as error:
+            wire.artifacts.PutArtifact(messages())
+        assert reason_of(error.value)[1] == "DISK_LOW"
+        fillers[0].unlink()
+        assert wire.put(data) == digest
+
+
+def test_a_stop_on_a_full_disk_is_an_orderly_one(small_disk: Path, folder: Path) -> None:
+    """Told to stop while it waits for room, the daemon ends with 0 and in time; the next one completes the run."""
+    with running(folder, deadlines={"drain_s": 1.0, "stop_s": 1.0}) as daemon:
+        with connect(daemon) as wire:
+            run = wire.create(wire.plan(1500, delay_ms=2, text=TEXT))
+            seen = wire.until_sample(run.name, 10)
+            filler = fill(small_disk)
+            while wire.get(run.name).state != record_pb2.RUN_STATE_PAUSED:
+                time.sleep(0.01)
+        assert daemon.stop() == 0
+        assert "stopped on a full disk" in daemon.log
+        filler.unlink()
+        daemon.start()
+        with connect(daemon) as wire:
+            records = list(wire.watch(run.name))
+
+    check_history(records, 1500)
+    durable([Stream(0, seen)], records)
 
 
 def test_a_daemon_killed_on_a_full_disk_comes_back(small_disk: Path, folder: Path) -> None:

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import grpc
 import psutil
 import pytest
-from orinbench.v1 import record_pb2
+from orinbench.v1 import record_pb2, run_pb2
 
-from tests.integration.harness import Daemon, Wire, check_history, connect, finished_of, running, samples_of
+from tests.integration.harness import Daemon, Wire, check_history, connect, finished_of, reason_of, running, samples_of
 
 # Plays the worker's part up to `ready`, then three honest results, then whatever the test wants.
 _PRELUDE = """
@@ -147,6 +148,24 @@ def test_a_bad_worker_fails_its_run_and_nothing_else(play: Play, name: str) -> N
         assert "no model" in failure.stderr_tail
     check_history(list(wire.watch(wire.create(wire.plan(5)).name)), 5)
     assert psutil.Process(daemon.pid).children(recursive=True) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "goes_on"), [("killed", True), ("hangs while sampling", True), ("says it ran out of memory", False)]
+)
+def test_only_some_failures_can_go_on(play: Play, name: str, goes_on: bool) -> None:
+    """Crashed and hung runs are resumed and keep their samples; one that ran out of memory is final."""
+    _, wire, records = play(CASES[name][0])
+    run = wire.runs.ListRuns(run_pb2.ListRunsRequest()).runs[0]
+    try:
+        again = wire.runs.ResumeRun(run_pb2.ResumeRunRequest(name=run.name)).run
+    except grpc.RpcError as error:
+        assert not goes_on
+        assert reason_of(error)[1] == "STATE_FORBIDS"
+        return
+
+    assert goes_on
+    assert again.accepted_samples == len(samples_of(records))
 
 
 def test_a_missing_interpreter_is_one_clear_failure(folder: Path) -> None:

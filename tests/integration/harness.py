@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -22,7 +21,9 @@ from orinbench_profiles import canonical_json, digest_bytes
 from orinbenchd.doors.roles import ORDER
 from orinbenchd.doors.tokens import TokenFile
 
-TERMINAL = (record_pb2.RUN_STATE_SUCCEEDED, record_pb2.RUN_STATE_FAILED, record_pb2.RUN_STATE_CANCELLED)
+from tests.faults.validators import body, finished_of, samples_of, whole
+
+__all__ = ["body", "finished_of", "samples_of"]
 
 
 class Daemon:
@@ -55,6 +56,10 @@ class Daemon:
 
     def start(self, *around: str, **environment: str) -> None:
         """Start it and wait for its ready line. `around` is a command that gets its command as arguments."""
+        assert self.launch(*around, **environment), f"the daemon did not start: {self.log}"
+
+    def launch(self, *around: str, **environment: str) -> bool:
+        """Start it and wait for its ready line; False if it ends without one."""
         with (self.folder / "log").open("a") as log:
             self._process = subprocess.Popen(
                 [*around, sys.executable, "-m", "orinbenchd", "--config", str(self.config)],
@@ -65,8 +70,8 @@ class Daemon:
             )
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        assert line, f"the daemon did not start: {self.log}"
-        self.ready = json.loads(line)
+        self.ready = json.loads(line) if line else {}
+        return bool(line)
 
     def kill(self) -> None:
         """SIGKILL, and wait for its end."""
@@ -76,15 +81,27 @@ class Daemon:
         """SIGTERM, and return its exit code."""
         return self._end(signal.SIGTERM)
 
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def ended(self) -> int:
+        """Wait for its end by itself, and return its exit code."""
+        return self._reap()
+
     def close(self) -> None:
         """End it if it still runs."""
         if self._process is not None:
             self._end(signal.SIGTERM)
 
     def _end(self, number: signal.Signals) -> int:
+        self.send(number)
+        return self._reap()
+
+    def _reap(self) -> int:
         assert self._process is not None
-        self._process.send_signal(number)
-        code = self._process.wait(30)
+        code = self._process.wait(60)
         assert self._process.stdout is not None
         self._process.stdout.close()
         self._process = None
@@ -103,8 +120,8 @@ def running(
 ) -> Iterator[Daemon]:
     """A started daemon, ended afterwards."""
     daemon = Daemon(folder, **settings)
-    daemon.start(*around, **environment or {})
     try:
+        daemon.start(*around, **environment or {})
         yield daemon
     finally:
         daemon.close()
@@ -143,7 +160,13 @@ class Wire:
     def __init__(
         self, target: str, token: str | None = None, credentials: grpc.ChannelCredentials | None = None
     ) -> None:
-        channel = grpc.secure_channel(target, credentials) if credentials else grpc.insecure_channel(target)
+        # A connection of its own, as a client in another process has it.
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        channel = (
+            grpc.secure_channel(target, credentials, options)
+            if credentials
+            else grpc.insecure_channel(target, options=options)
+        )
         self._base = channel
         self.channel = grpc.intercept_channel(channel, _Bearer(token)) if token else channel
         self.runs = run_pb2_grpc.RunServiceStub(self.channel)
@@ -224,36 +247,10 @@ def connect(daemon: Daemon) -> Wire:
     return Wire(f"unix:{daemon.socket}")
 
 
-def body(record: record_pb2.Record) -> record_pb2.RecordBody:
-    """Decode a record."""
-    return record_pb2.RecordBody.FromString(record.body)
-
-
-def samples_of(records: list[record_pb2.Record]) -> list[record_pb2.SampleRecord]:
-    """Return the sample records."""
-    return [body(record).sample for record in records if record.kind == record_pb2.RECORD_KIND_SAMPLE]
-
-
-def finished_of(records: list[record_pb2.Record]) -> record_pb2.FinishedRecord:
-    """Return the verdict, which must be the last record."""
-    assert records[-1].kind == record_pb2.RECORD_KIND_FINISHED
-    return body(records[-1]).finished
-
-
 def check_history(records: list[record_pb2.Record], samples: int) -> record_pb2.FinishedRecord:
-    """Prove a whole history: no gap in seq, every sample once and in order, and the digest."""
-    assert [record.seq for record in records] == list(range(1, len(records) + 1))
-    assert [sample.index for sample in samples_of(records)] == list(range(samples))
-    for record in records:
-        kind = record_pb2.RecordKind.Name(record.kind).removeprefix("RECORD_KIND_").lower()
-        assert body(record).WhichOneof("body") == kind
-    state = hashlib.sha256()
-    for record in records[:-1]:
-        state.update(record.seq.to_bytes(8, "big") + len(record.body).to_bytes(4, "big") + record.body)
-    finished = finished_of(records)
-    assert finished.record_digest == "sha256:" + state.hexdigest()
-    assert finished.record_count == len(records) - 1
-    return finished
+    """Hold the history of a run that got all its samples against every promise; return its verdict."""
+    assert len(samples_of(records)) == samples
+    return whole(records, finished_of(records).planned_samples)
 
 
 def reason_of(error: grpc.RpcError) -> tuple[grpc.StatusCode, str, dict[str, str]]:

@@ -16,7 +16,14 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message import DecodeError, Message
-from orinbench.v1.record_pb2 import FinishedRecord, Record, RecordBody, SampleRecord
+from orinbench.v1.record_pb2 import (
+    RUN_STATE_FAILED,
+    RUN_STATE_QUEUED,
+    FinishedRecord,
+    Record,
+    RecordBody,
+    SampleRecord,
+)
 from orinbench.v1.run_pb2 import Run
 from orinbench_profiles.digest import canonical_json
 
@@ -42,6 +49,7 @@ class PartialRun:
                 raise BadInput(f"{name!r}: no name for a folder: what the board sent is not to be trusted with paths")
         self.destination = results / suite_id / run_id
         self._folder = results / suite_id / f".partial-{run_id}"
+        self._superseded = self._folder / "superseded"
         self._log = RecordLog(self._folder / RECORDS)
         self.finished = False
         for body in self.replay():
@@ -57,6 +65,10 @@ class PartialRun:
         for frame in read_frames(self._log.path):
             yield decode(frame)
 
+    def whole(self, run: Run) -> bool:
+        """Tell whether nothing more is to come of a run: it has ended, and all of it is here or in its bundle."""
+        return (self.finished and self.last_seq >= run.last_seq) or _is_bundle_of(self.destination, run)
+
     def append(self, records: Iterable[Record]) -> None:
         """Keep a page of records; bookmarks (seq 0) are passed over. On the disk when this returns."""
         frames = [Frame(record.seq, record.body) for record in records if record.seq]
@@ -67,10 +79,15 @@ class PartialRun:
     def finish(self, run: Run) -> Path:
         """Make the bundle of the ended run, remove the partial file, and return the bundle's folder.
 
-        Raises BadInput when the records do not have the digest of the verdict; the partial file then stays.
+        A bundle of the same run from before it was resumed gives way. Raises BadInput when the records do not have the
+        digest of the verdict; the partial file then stays.
         """
         self._log.close()
-        if not self.destination.exists():
+        if not _is_bundle_of(self.destination, run):
+            if self.destination.exists():
+                # In one step: a folder that is half removed would be taken for a damaged bundle.
+                shutil.rmtree(self._superseded, ignore_errors=True)
+                self.destination.rename(self._superseded)
             write_native(self.destination, run, read_frames(self._log.path))
         shutil.rmtree(self._folder)
         return self.destination
@@ -78,6 +95,19 @@ class PartialRun:
     def close(self) -> None:
         """Let go of the file and keep it for the next time."""
         self._log.close()
+
+
+def fetched(results: Path, run: Run) -> Path | None:
+    """Return the bundle of a run if all of it was fetched before and put away, so that nothing need be written."""
+    folder = results / run.plan.suite_id
+    run_id = run.name.removeprefix("runs/")
+    partial = folder / f".partial-{run_id}"
+    return folder / run_id if not partial.exists() and _is_bundle_of(folder / run_id, run) else None
+
+
+def _is_bundle_of(folder: Path, run: Run) -> bool:
+    # A bundle from before the run was resumed has another digest.
+    return folder.exists() and read_run(folder).record_digest == run.record_digest
 
 
 def decode(frame: Frame) -> RecordBody:
@@ -112,15 +142,23 @@ class NativeContent:
         self.finished: FinishedRecord | None = None
         self._telemetry: list[Message] = []
         self._segments: list[dict[str, Any]] = []
+        self._verdict: Frame | None = None
 
     def take(self, frame: Frame) -> None:
-        """Take in the next record. Raises BadInput for one after `finished`, and for a sample that came before."""
-        if self.finished is not None:
-            raise BadInput(f"record {frame.seq}: comes after `finished`")
+        """Take in the next record.
+
+        Raises BadInput for a sample that came before, and for a record after `finished`, unless it says that the failed
+        run was resumed: the verdict before it is then a record like any other.
+        """
         body = decode(frame)
+        if self._verdict is not None:
+            if self.finished is None or self.finished.state != RUN_STATE_FAILED or body.state.state != RUN_STATE_QUEUED:
+                raise BadInput(f"record {frame.seq}: comes after `finished`")
+            self.digest.add(self._verdict)
+            self._verdict = self.finished = None
         kind = body.WhichOneof("body")
         if kind == "finished":
-            self.finished = body.finished
+            self.finished, self._verdict = body.finished, frame
             return
         self.digest.add(frame)
         if kind == "sample":

@@ -11,7 +11,7 @@ from typing import Protocol
 from orinbench.v1.record_pb2 import Record, RecordBody
 from orinbench.v1.run_pb2 import Run
 
-from orinbench_client.bundles.native import PartialRun
+from orinbench_client.bundles.native import PartialRun, fetched
 from orinbench_client.errors import BadInput, BoardRefused
 from orinbench_client.follow.progress import Progress
 from orinbench_client.scoring.grades import EDITS, RunningGrades, find_scorer
@@ -47,18 +47,19 @@ async def follow(client: Client, run: Run, suite: Suite | None, results: Path, v
     Client.watch_pages raises, and BadInput when the records are not those of the verdict.
     """
     run_id = run.name.removeprefix("runs/")
-    destination = results / run.plan.suite_id / run_id
-    if destination.exists():
-        return destination
+    if (bundle := fetched(results, run)) is not None:
+        return bundle
     try:
         with closing(PartialRun(results, run.plan.suite_id, run_id)) as partial:
             progress = Progress(run.planned_samples, _running_score(suite))
             progress.queue_position = run.queue_position if run.HasField("queue_position") else None
             _show(partial.replay(), progress, view)
             progress.restart_pace()
-            if not partial.finished:
+            # A run that failed may have been resumed since, even while the last of it was fetched.
+            while not partial.whole(run):
                 await _watch(client, run.name, partial, progress, view, patience)
-            return partial.finish(await client.get_run(run.name))
+                run = await client.get_run(run.name)
+            return partial.finish(run)
     except OSError as error:
         raise BadInput(f"{error.filename or results}: cannot be written: {error.strerror}") from None
 

@@ -1,4 +1,4 @@
-"""Follows a run over links that break: every record once, in order, until `finished`."""
+"""Follows a run over links that break: every record once, in order, until the stream ends behind `finished`."""
 
 from __future__ import annotations
 
@@ -54,13 +54,15 @@ class Watch:
         self._target = target
         self._name = name
         self._last_seq = after_seq
+        # A run that failed and was resumed goes on behind a verdict, so that alone is not the end.
+        self._finished = False
         self._patience = patience
         self._on_lost = on_lost
         self._backoff = Backoff()
         self._contact = time.monotonic()
 
     async def pages(self) -> AsyncGenerator[list[Record], None]:
-        """Yield pages of new records and of bookmarks (seq 0), the last of them with `finished`.
+        """Yield pages of new records and of bookmarks (seq 0), the last record being the run's last `finished`.
 
         Raises BoardRefused, BoardUnreachable after `give_up_s` without contact, RunFailed for a gap.
         """
@@ -69,8 +71,7 @@ class Watch:
                 async with aclosing(self._stream()) as stream:
                     async for page in stream:
                         yield page
-                        if page and page[-1].kind == RECORD_KIND_FINISHED:
-                            return
+                return
             except _LinkLostError as lost:
                 await self._pause(str(lost))
 
@@ -81,6 +82,8 @@ class Watch:
                 response = await within(self._patience.silence_s, call.read())
                 # typeshed does not know that the end of a stream is an object of its own.
                 if not isinstance(response, WatchRunResponse):
+                    if self._finished:
+                        return
                     raise _LinkLostError("the stream ended before the run did")
                 self._contact = time.monotonic()
                 yield self._new_records(response.records)
@@ -104,6 +107,7 @@ class Watch:
                         f"{self._name}: record {record.seq} came after {self._last_seq}: some were left out"
                     )
                 self._last_seq = record.seq
+                self._finished = record.kind == RECORD_KIND_FINISHED
                 self._backoff.reset()
             new.append(record)
         return new

@@ -7,26 +7,36 @@ uploads/<64 hex digits>.part     begun; an upload may go on where it stopped
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import os
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from orinbench_profiles import digest_bytes, is_digest
 
 from orinbenchd.errors import InvalidArgument, NotFound, ResourceExhausted, disk_low, invalid_field
+from orinbenchd.failpoints import failpoint
 
 MAX_CHUNK = 1 << 20
+_CHUNK = failpoint("artifact.chunk")
+_SYNCED = failpoint("artifact.synced")
+_RENAMED = failpoint("artifact.renamed")
+_PUBLISHED = failpoint("artifact.published")
+_DELETED = failpoint("artifact.deleted")
 
 
 @dataclass(frozen=True)
 class StoredArtifact:
-    """A complete artifact: its digest, size in bytes, and time of arrival in nanoseconds since the epoch."""
+    """A complete artifact: its digest, size in bytes, times of arrival and last use in nanoseconds since the epoch."""
 
     digest: str
     size: int
     created_ns: int
+    used_ns: int
 
 
 class ArtifactStore:
@@ -37,7 +47,8 @@ class ArtifactStore:
         self._uploads = data_dir / "uploads"
         self._max_bytes = max_bytes
         self._reserve_bytes = reserve_bytes
-        self._locks: dict[str, asyncio.Lock] = {}
+        # One upload of a digest at a time; a lock lives as long as somebody holds it or waits for it.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.folder.mkdir(parents=True, exist_ok=True)
         self._uploads.mkdir(parents=True, exist_ok=True)
 
@@ -52,6 +63,16 @@ class ArtifactStore:
         """Tell whether a complete artifact is there."""
         return self.path(digest).is_file()
 
+    def use(self, digest: str) -> bool:
+        """Tell whether a complete artifact is there, and count its age from now."""
+        path = self.path(digest)
+        try:
+            # The time of arrival stays; a disk mounted without access times keeps what is set.
+            os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
+        except FileNotFoundError:
+            return False
+        return True
+
     def read(self, digest: str) -> bytes:
         """Return the bytes of a small artifact. Raises NotFound."""
         try:
@@ -62,10 +83,9 @@ class ArtifactStore:
     def state(self, digest: str) -> StoredArtifact:
         """Return what is known of a complete artifact. Raises NotFound."""
         try:
-            state = self.path(digest).stat()
+            return _stored(self.path(digest))
         except FileNotFoundError:
             raise _not_found(digest) from None
-        return StoredArtifact(digest, state.st_size, state.st_mtime_ns)
 
     def received(self, digest: str) -> int:
         """Return how many bytes of a begun upload are kept."""
@@ -76,10 +96,7 @@ class ArtifactStore:
 
     def list(self) -> list[StoredArtifact]:
         """Return all complete artifacts, newest first."""
-        found = []
-        for path in self.folder.glob("??/*"):
-            state = path.stat()
-            found.append(StoredArtifact("sha256:" + path.name, state.st_size, state.st_mtime_ns))
+        found = (_stored(path) for path in self.folder.glob("??/*"))
         return sorted(found, key=lambda artifact: (-artifact.created_ns, artifact.digest))
 
     def delete(self, digest: str) -> None:
@@ -88,6 +105,14 @@ class ArtifactStore:
             self.path(digest).unlink()
         except FileNotFoundError:
             raise _not_found(digest) from None
+        _DELETED()
+
+    def drop_uploads(self, before_ns: int) -> None:
+        """Remove uploads that nobody went on with since a time, in nanoseconds since the epoch."""
+        for part in self._uploads.glob("*.part"):
+            busy = "sha256:" + part.name.removesuffix(".part") in self._locks
+            if not busy and part.stat().st_mtime_ns < before_ns:
+                part.unlink(missing_ok=True)
 
     async def put(self, digest: str, size: int, offset: int, chunks: AsyncIterator[bytes]) -> StoredArtifact:
         """Store an artifact from its chunks, beginning at `offset` of it.
@@ -99,15 +124,18 @@ class ArtifactStore:
         if size < 0:
             raise invalid_field("size_bytes", f"{size} is negative")
         self.check_room(size - self.received(digest), size)
-        lock = self._locks.setdefault(digest, asyncio.Lock())
-        try:
-            async with lock:
-                if not self.has(digest):
+        lock = self._locks.get(digest)
+        if lock is None:
+            lock = self._locks[digest] = asyncio.Lock()
+        async with lock:
+            try:
+                if not self.use(digest):
                     await self._receive(digest, size, offset, chunks)
-        finally:
-            if not lock.locked():
-                self._locks.pop(digest, None)
-        return self.state(digest)
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+                raise disk_low(free_bytes(self.folder), size) from None
+            return self.state(digest)
 
     async def keep(self, data: bytes) -> StoredArtifact:
         """Store a small artifact of our own making."""
@@ -141,12 +169,14 @@ class ArtifactStore:
                     break
                 state.update(chunk)
                 await asyncio.to_thread(file.write, chunk)
+                _CHUNK()
             if got < size:
                 raise InvalidArgument(
                     "FIELD_INVALID", f"size_bytes: {size} were announced, {got} came", field="size_bytes"
                 )
             file.flush()
             await asyncio.to_thread(os.fsync, file.fileno())
+            _SYNCED()
         found = "sha256:" + state.hexdigest()
         if got > size or found != digest:
             part.unlink()
@@ -163,10 +193,10 @@ class ArtifactStore:
         path.parent.mkdir(exist_ok=True)
         part.chmod(0o444)
         part.rename(path)
+        _RENAMED()
         for folder in (path.parent, self.folder):
-            fd = os.open(folder, os.O_RDONLY)
-            os.fsync(fd)
-            os.close(fd)
+            sync_folder(folder)
+        _PUBLISHED()
 
     def _part(self, digest: str) -> Path:
         return self._uploads / (self.path(digest).name + ".part")
@@ -184,6 +214,21 @@ class ArtifactStore:
         needed = missing + self._reserve_bytes
         if free < needed:
             raise disk_low(free, needed)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _stored(path: Path) -> StoredArtifact:
+    state = path.stat()
+    used_ns = max(state.st_atime_ns, state.st_mtime_ns)
+    return StoredArtifact("sha256:" + path.name, state.st_size, state.st_mtime_ns, used_ns)
 
 
 def free_bytes(folder: Path) -> int:

@@ -30,25 +30,17 @@ class Reader:
 
     async def page(self, number: int, after_seq: int) -> list[record_pb2.Record]:
         """Return records with seq > after_seq: at most 256 and 1 MiB of bodies, at least one if there is one."""
-        return await self._ask(lambda connection: read_page(connection, number, after_seq))
+        return await self.ask(lambda connection: read_page(connection, number, after_seq))
 
     async def run(self, run_id: str) -> tuple[int, run_pb2.Run] | None:
         """Return (number, Run) as of its last state change, or None."""
-        return await self._ask(lambda connection: read_run(connection, run_id))
-
-    async def request(self, request_id: str) -> tuple[bytes, str] | None:
-        """Return (serialised RunPlan, run id) of the run that a request made, or None."""
-        return await self._ask(
-            lambda connection: connection.execute(
-                "SELECT plan, id FROM runs WHERE request_id = ?", (request_id,)
-            ).fetchone()
-        )
+        return await self.ask(lambda connection: read_run(connection, run_id))
 
     async def runs(
         self, before: int | None, limit: int, states: list[record_pb2.RunState]
     ) -> list[tuple[int, run_pb2.Run]]:
         """Return runs with a number below `before` (None: all), newest first."""
-        return await self._ask(lambda connection: read_runs(connection, before, limit, states))
+        return await self.ask(lambda connection: read_runs(connection, before, limit, states))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -60,7 +52,8 @@ class Reader:
         self._local.connection = open_reader(self._path)
         self._connections.append(self._local.connection)
 
-    async def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+    async def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """Answer any question; it must be a short one."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, lambda: question(self._local.connection))
 

@@ -7,9 +7,7 @@ from pathlib import Path
 
 from orinbenchd.start_error import StartError
 
-VERSION = 1
-
-_TABLES = """
+_FIRST = """
 CREATE TABLE runs (
     id          TEXT PRIMARY KEY,
     number      INTEGER NOT NULL UNIQUE,  -- order of submission
@@ -30,17 +28,35 @@ CREATE TABLE records (
 CREATE UNIQUE INDEX one_result_a_sample ON records (run, sample) WHERE sample IS NOT NULL;
 """
 
+# What is left of a run that retention removed: nobody takes its id again, and who asks is told.
+_REMOVED_RUNS = """
+CREATE TABLE removed (
+    number      INTEGER PRIMARY KEY,
+    id          TEXT NOT NULL UNIQUE,
+    request_id  TEXT NOT NULL UNIQUE,
+    time_ns     INTEGER NOT NULL,
+    reason      TEXT NOT NULL
+) STRICT;
+"""
+
+# Step N takes a journal from schema N to N + 1. Only ever appended to.
+_STEPS = (_FIRST, _REMOVED_RUNS)
+VERSION = len(_STEPS)
+_INCREMENTAL = 2
+
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """Open the journal for its one writer, making it if it is not there. Raises StartError."""
+    """Open the journal for its one writer, making or migrating it where needed. Raises StartError."""
     try:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         _refuse_newer(connection, path)
+        # Before the first table, so that a new journal has it: what is removed is given back to the disk.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA journal_size_limit = 67108864")
         _require_full(connection)
-        _migrate(connection)
+        migrate(connection)
     except sqlite3.Error as error:
         raise StartError(f"journal {path}: {error}") from None
     return connection
@@ -53,6 +69,15 @@ def open_reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def migrate(connection: sqlite3.Connection) -> None:
+    """Take a journal forwards to VERSION, each step whole or not at all."""
+    for version in range(_version(connection), VERSION):
+        connection.executescript(f"BEGIN IMMEDIATE; {_STEPS[version]} PRAGMA user_version = {version + 1}; COMMIT;")
+    if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != _INCREMENTAL:
+        # A journal of schema 1 was made without it; only rewriting the file brings it in.
+        connection.execute("VACUUM")
+
+
 def _require_full(connection: sqlite3.Connection) -> None:
     # The default differs by build and WAL can be refused by the file system: read both back.
     mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
@@ -62,7 +87,7 @@ def _require_full(connection: sqlite3.Connection) -> None:
 
 
 def _refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    version = _version(connection)
     if version > VERSION:
         raise StartError(
             f"journal {path}: written by a newer daemon (schema {version}, this one knows {VERSION}): "
@@ -70,6 +95,5 @@ def _refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _migrate(connection: sqlite3.Connection) -> None:
-    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-        connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

@@ -2,20 +2,24 @@
 
 Callers hand in functions of a connection and await a future; it is resolved only after the commit that holds their
 work is on disk. A full disk is not an error of the caller: the writer keeps the batch, says so, and tries again.
+Any other failure to write ends the writer, and with it the daemon: what is not known to be on disk is not retried.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
 
+from orinbenchd.errors import Unavailable
+from orinbenchd.failpoints import failpoint
 from orinbenchd.journal.schema import open_writer
 
 T = TypeVar("T")
@@ -24,6 +28,9 @@ Item = tuple[Work, "asyncio.Future[Any]"]
 _RETRY_S = 1.0
 _BATCH = 256
 log = structlog.get_logger("journal")
+_BEFORE_COMMIT = failpoint("journal.commit.before")
+_COMMITTED = failpoint("journal.commit.after")
+_CLOSING = failpoint("journal.close")
 
 
 class Writer:
@@ -40,14 +47,25 @@ class Writer:
         self._on_fatal = on_fatal
         self._items: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
         self._closing = threading.Event()
+        self._broken = False
+        self._batch: list[Item] = []
         self._thread = threading.Thread(target=self._work, name="journal-writer", daemon=True)
         self._thread.start()
 
     def submit(self, work: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         """Queue `work`; the future holds its result once the commit is durable."""
         future: asyncio.Future[T] = self._loop.create_future()
-        self._items.put((work, future))
+        if self._broken:
+            future.set_exception(_no_journal())
+        else:
+            self._items.put((work, future))
         return future
+
+    def fail(self, error: Exception) -> None:
+        """Take no more work, and tell the daemon to stop: what is in memory is not what is in the journal."""
+        if not self._broken:
+            self._broken = True
+            self._on_fatal(error)
 
     async def close(self) -> None:
         """Commit what is queued, checkpoint, and end the thread."""
@@ -58,12 +76,28 @@ class Writer:
     def _work(self) -> None:
         try:
             while (batch := self._take()) is not None:
-                self._commit(batch)
+                self._batch = batch
+                if not self._commit(batch):
+                    log.error("stopped on a full disk: what was not acknowledged is dropped", changes=len(batch))
+                    return
+            _CLOSING()
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except Exception as error:  # noqa: BLE001  # the thread's border: whatever it is, the daemon must stop serving
-            self._loop.call_soon_threadsafe(self._on_fatal, error)
+            self._loop.call_soon_threadsafe(self._give_up, error)
         finally:
             self._connection.close()
+
+    def _give_up(self, error: Exception) -> None:
+        self.fail(error)
+        for _, future in [*self._batch, *self._left()]:
+            if not future.done():
+                future.set_exception(_no_journal())
+
+    def _left(self) -> Iterator[Item]:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                if (item := self._items.get_nowait()) is not None:
+                    yield item
 
     def _take(self) -> list[Item] | None:
         item = self._items.get()
@@ -81,7 +115,8 @@ class Writer:
             batch.append(item)
         return batch
 
-    def _commit(self, batch: list[Item]) -> None:
+    def _commit(self, batch: list[Item]) -> bool:
+        """Commit, as often as it takes on a full disk; False when the daemon is told to stop meanwhile."""
         full = False
         while True:
             try:
@@ -94,10 +129,12 @@ class Writer:
                     full = True
                     self._loop.call_soon_threadsafe(self._on_full, True)
                 if self._closing.wait(_RETRY_S):
-                    raise
+                    return False
+        _COMMITTED()
         if full:
             self._loop.call_soon_threadsafe(self._on_full, False)
         self._loop.call_soon_threadsafe(_resolve, batch, results)
+        return True
 
     def _transaction(self, batch: list[Item]) -> list[Any]:
         execute = self._connection.execute
@@ -114,6 +151,7 @@ class Writer:
                     execute("ROLLBACK TO item")
                     results.append(error)
                 execute("RELEASE item")
+            _BEFORE_COMMIT()
             execute("COMMIT")
         except BaseException:
             if self._connection.in_transaction:
@@ -127,9 +165,13 @@ def is_disk_full(error: sqlite3.OperationalError) -> bool:
     return "database or disk is full" in str(error)
 
 
+def _no_journal() -> Unavailable:
+    return Unavailable("DRAINING", "the journal cannot be written: the daemon is going down; look at its log")
+
+
 def _resolve(batch: list[Item], results: list[Any]) -> None:
     for (_, future), result in zip(batch, results, strict=True):
-        if future.cancelled():
+        if future.done():
             continue
         if isinstance(result, Exception):
             future.set_exception(result)

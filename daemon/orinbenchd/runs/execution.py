@@ -14,6 +14,8 @@ from orinbench_profiles import ModelDeclaration, parse_model
 from orinbenchd.artifacts.resolutions import Resolutions
 from orinbenchd.board.board import BoardRefusedError
 from orinbenchd.board.violations import violation
+from orinbenchd.errors import NotFound
+from orinbenchd.failpoints import failpoint
 from orinbenchd.runs import machine
 from orinbenchd.runs.failures import Ended, failure
 from orinbenchd.runs.host import WorkerHost
@@ -21,9 +23,17 @@ from orinbenchd.runs.live import LiveRun
 from orinbenchd.runs.peaks import keep_peaks
 from orinbenchd.runs.recorder import Recorder
 from orinbenchd.runs.surroundings import Surroundings
+from orinbenchd.uninterrupted import uninterrupted
 from orinbenchd.worker.process import Wedged
 
 log = structlog.get_logger("run")
+_BEGUN = failpoint("run.begun")
+_ACQUIRED = failpoint("run.preflight.passed")
+_FINISHING = failpoint("run.finishing")
+_SETTLED = failpoint("run.settled")
+_CONCLUDED = failpoint("run.concluded")
+# The worker's own word that the GPU does not answer any more: no later run could be trusted on it.
+_GPU_LOST = "GPU_LOST"
 
 _METHODS = {
     pb.MEMORY_METHOD_TORCH_RESERVED: "torch-reserved",
@@ -55,16 +65,21 @@ class Execution:
         live = self._live
         live.begin_segment(self._segment())
         live.apply(machine.BoardFree())
+        _BEGUN()
         self._task = asyncio.create_task(self._attempt(), name=f"run-{live.run_id}-attempt")
         failed: pb.Failure | None = None
+        done = False
         try:
             await self._task
+            done = True
         except asyncio.CancelledError:
             if not self._halted and live.run.state != pb.RUN_STATE_CANCELLING:
                 self._task.cancel()
                 raise
         except (Ended, BoardRefusedError) as ended:
             failed = ended.failure
+            if failed.failure_class == pb.FAILURE_CLASS_BOARD and failed.reason == _GPU_LOST:
+                self._around.on_wedged(failed.message)
         except Wedged as wedged:
             self._around.on_wedged(str(wedged))
             failed = failure(pb.FAILURE_CLASS_BOARD, "BOARD_WEDGED", str(wedged))
@@ -74,18 +89,26 @@ class Execution:
             failed = failure(pb.FAILURE_CLASS_INFRASTRUCTURE, "DAEMON_ERROR", text)
         finally:
             self.ended.set()
-        if not self._halted:
+        if done or not self._halted:
             self._conclude(failed)
+            _CONCLUDED()
 
     def cancel(self) -> None:
         """End the worker; the run is CANCELLING already."""
         if self._task is not None:
             self._task.cancel()
 
-    def halt(self) -> None:
-        """End the worker because the daemon stops; the run goes on in the next daemon."""
+    async def halt(self) -> None:
+        """End the worker because the daemon stops, after the sample in work; the run goes on in the next daemon."""
         self._halted = True
+        state = self._live.run.state
+        if state == pb.RUN_STATE_RUNNING:
+            self._host.ask_to_stop()
+        if state in (pb.RUN_STATE_RUNNING, pb.RUN_STATE_FINISHING):
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.ended.wait(), self._around.config.deadlines.drain_s)
         self.cancel()
+        await self.ended.wait()
 
     def _conclude(self, failed: pb.Failure | None) -> None:
         live = self._live
@@ -104,18 +127,26 @@ class Execution:
 
     async def _attempt(self) -> None:
         around, live = self._around, self._live
-        model = parse_model(around.store.read(live.run.plan.model_digest))
+        try:
+            model = parse_model(around.store.read(live.run.plan.model_digest))
+        except NotFound as error:
+            raise Ended(failure(pb.FAILURE_CLASS_INPUT, error.reason, str(error))) from None
         runtime = await self._host.runtime(model.runtime)
         try:
             checks = await around.board.acquire()
+            _ACQUIRED()
             self._note_start(model, around.board.start_violations(checks))
             async with self._recording():
-                await self._host.run(runtime)
+                # An earlier daemon may have died when all that was left to do was the verdict.
+                if live.run.accepted_samples < live.run.planned_samples:
+                    await self._host.run(runtime)
                 live.apply(machine.AllAccepted())
+                _FINISHING()
                 await self._recorder.settle()
         finally:
-            await around.board.release()
+            await uninterrupted(around.board.release())
         self._note_end()
+        _SETTLED()
 
     @contextlib.asynccontextmanager
     async def _recording(self) -> AsyncIterator[None]:

@@ -9,12 +9,15 @@ import structlog
 from orinbench.internal.v1 import worker_pb2
 from orinbench.v1 import record_pb2 as pb
 
+from orinbenchd.failpoints import failpoint
 from orinbenchd.runs.failures import Ended, failure, with_last_words
 from orinbenchd.runs.live import LiveRun
 from orinbenchd.runs.plan import read_manifest
 from orinbenchd.runs.session import WINDOW, Session
 from orinbenchd.runs.surroundings import Surroundings
 from orinbenchd.sandbox import View
+from orinbenchd.uninterrupted import uninterrupted
+from orinbenchd.worker import leftover
 from orinbenchd.worker.deadlines import DeadlineKeeper
 from orinbenchd.worker.folders import Folders, folders
 from orinbenchd.worker.process import WorkerProcess
@@ -22,6 +25,9 @@ from orinbenchd.worker.runtimes import RuntimeBroken, Surveyed
 
 log = structlog.get_logger("worker")
 _GIB = 1 << 30
+_SPAWNING = failpoint("worker.spawn")
+_SPAWNED = failpoint("worker.spawned")
+_STOPPED = failpoint("worker.stopped")
 
 
 class WorkerHost:
@@ -32,6 +38,7 @@ class WorkerHost:
         self._around = around
         self._on_sample = on_sample
         self._worker: WorkerProcess | None = None
+        self._session: Session | None = None
         # Why the worker was killed, if it wrote too much.
         self._overfull: pb.Failure | None = None
 
@@ -55,12 +62,22 @@ class WorkerHost:
         with folders(config.data_dir, self._live.run.plan.model_digest, worker_bytes, cache_bytes) as own:
             worker = self._worker = await self._start(runtime, own)
             try:
+                leftover.note(config.data_dir, worker.pids)
+                _SPAWNED()
                 await self._talk(worker, own)
             except Ended as ended:
-                raise Ended(await self._last_words(worker, ended.failure)) from None
+                raise Ended(await uninterrupted(self._last_words(worker, ended.failure))) from None
             finally:
-                await self._stop(worker)
+                self._session = None
+                await uninterrupted(worker.stop())
                 self._worker = None
+                leftover.forget(config.data_dir)
+                _STOPPED()
+
+    def ask_to_stop(self) -> None:
+        """Have the worker end after the sample in work, if there is one that computes samples."""
+        if self._session is not None:
+            self._session.stop()
 
     async def _start(self, runtime: Surveyed, own: Folders) -> WorkerProcess:
         around = self._around
@@ -70,8 +87,11 @@ class WorkerHost:
             writable=(own.cache,),
             gpu=around.profile.device == "cuda",
         )
+        _SPAWNING()
         try:
-            worker = await WorkerProcess.start(runtime.python, around.sandbox, view, around.packages)
+            worker = await WorkerProcess.start(
+                runtime.python, around.sandbox, view, around.packages, around.config.deadlines
+            )
         except OSError as error:
             text = f"the runtime's interpreter {runtime.python} cannot be started: {error.strerror}"
             raise _runtime_broken(text) from None
@@ -85,7 +105,7 @@ class WorkerHost:
         for _ in range(live.run.accepted_samples):
             next(manifest)
         keeper = DeadlineKeeper(around.config.deadlines)
-        session = Session(live, worker, manifest, keeper, self._on_sample)
+        session = self._session = Session(live, worker, manifest, keeper, self._on_sample)
         limit = asyncio.create_task(self._limit(worker, own), name=f"run-{live.run_id}-folders")
         try:
             await session.run(worker_pb2.ToWorker(prepare=self._prepare(own)))
@@ -122,7 +142,7 @@ class WorkerHost:
 
     async def _last_words(self, worker: WorkerProcess, found: pb.Failure) -> pb.Failure:
         """End a worker that failed; add to the failure how it ended and what it said last."""
-        code = await self._stop(worker)
+        code = await worker.stop()
         tail = await worker.stderr_tail()
         if self._overfull is not None:
             found = self._overfull
@@ -135,9 +155,6 @@ class WorkerHost:
         else:
             found.exit_code = code
         return found
-
-    async def _stop(self, worker: WorkerProcess) -> int:
-        return await worker.stop(self._around.config.deadlines.stop_s)
 
 
 def _runtime_broken(text: str) -> Ended:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from orinbench.v1 import record_pb2 as pb
 from orinbench.v1 import run_pb2
@@ -11,6 +14,9 @@ from orinbench.v1 import run_pb2
 from orinbenchd.journal.writer import Writer
 from orinbenchd.runs import machine, records
 from orinbenchd.runs.log import RunLog
+from orinbenchd.runs.peaks import keep_peaks
+
+T = TypeVar("T")
 
 
 class LiveRun:
@@ -21,11 +27,12 @@ class LiveRun:
         self.run = run
         self.log = RunLog(writer, number)
         self.phase = ""
-        # Head of the queue after an interruption.
-        self.resumed = False
-        # Clients that follow it now, and how often one began to.
+        # When its present segment began, by a clock that nobody sets.
+        self.began_s = 0.0
+        # Clients that follow it now.
         self.watchers = 0
-        self.watched_times = 0
+        # Runs down while nobody does, if the submitter wants that.
+        self.unwatched: asyncio.TimerHandle | None = None
         self._sign = sign
         self._failure = run.failure if run.HasField("failure") else None
 
@@ -44,16 +51,27 @@ class LiveRun:
         """Whether nothing more will come."""
         return self.run.state in machine.TERMINAL
 
-    async def enqueue(self) -> None:
-        """Journal the first record of a new run: it is queued."""
+    def enqueue(self, insert: Callable[[sqlite3.Connection], T | None]) -> asyncio.Future[T | None]:
+        """Journal a new run and its first record together; `insert` adds it, or returns why it does not."""
         self._enter(machine.Enter(pb.RUN_STATE_QUEUED, "submitted"))
-        await self.save()
+        self.run.last_seq = self.log.last_seq
+        return self.log.flush(begin=insert)
+
+    def replay(self, body: pb.RecordBody) -> None:
+        """Take in a record of an earlier daemon: what came after the last state change is in the records alone."""
+        kind = body.WhichOneof("body")
+        if kind == "sample":
+            self.run.accepted_samples = body.sample.index + 1
+            keep_peaks(self.run.memory, body.sample.memory)
+        elif kind == "violation" and body.violation.violation not in self.run.violations:
+            self.run.violations.append(body.violation.violation)
 
     def begin_segment(self, segment: pb.Segment) -> None:
         """Add the segment that the next BoardFree begins."""
         segment.number = len(self.run.segments) + 1
         segment.first_index = self.run.accepted_samples
         segment.start_time.CopyFrom(records.now())
+        self.began_s = time.monotonic()
         if segment.number == 1:
             self.run.start_time.CopyFrom(segment.start_time)
         self._next_segment = segment
@@ -61,6 +79,10 @@ class LiveRun:
     def apply(self, event: object) -> list[machine.Instruction]:
         """Change state and journal it, all records of one event in one transaction. Raises machine.Impossible."""
         status, instructions = machine.handle(self.status, event)
+        if isinstance(event, machine.ResumeAsked):
+            # The verdict it had is not its last one.
+            for field in ("end_time", "record_count", "record_digest", "signed_verdict", "signature", "telemetry"):
+                self.run.ClearField(field)
         if status.segments > len(self.run.segments):
             self.run.segments.append(self._next_segment)
         self._failure = status.failure

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sqlite3
-import struct
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
+from typing import Any
 
 from orinbench.v1 import record_pb2 as pb
 
 from orinbenchd.journal.reader import PAGE_BYTES, PAGE_RECORDS, Reader
 from orinbenchd.journal.writer import Writer
 from orinbenchd.pulse import Pulse
+from orinbenchd.runs.records import FRAME_HEAD
 
-_HEAD = struct.Struct(">QI")
 _TAIL_BYTES = 4 << 20
 
 
@@ -49,22 +49,29 @@ class RunLog:
         self._staged.append((pb.Record(seq=self.last_seq, kind=kind, body=body), sample))
         return self.last_seq
 
-    def flush(self, run_row: tuple[int, bytes] | None = None) -> asyncio.Future[None]:
+    def flush(
+        self, run_row: tuple[int, bytes] | None = None, begin: Callable[[sqlite3.Connection], Any] = lambda _: None
+    ) -> asyncio.Future[Any]:
         """Write what is staged, and `run_row` (state, serialised Run), in one transaction.
 
-        The future is done once all of it is durable and the watchers are awake.
+        `begin` comes first; when it returns anything, that becomes the result and nothing is written. The future is
+        done once all of it is durable and the watchers are awake.
         """
         staged, self._staged = self._staged, []
         rows = [(self.number, record.seq, record.kind, sample, record.body) for record, sample in staged]
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: sqlite3.Connection) -> Any:
+            if (refused := begin(connection)) is not None:
+                return refused
             connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", rows)
             if run_row is not None:
                 connection.execute("UPDATE runs SET state = ?, run = ? WHERE number = ?", (*run_row, self.number))
+            return None
 
         future = self._writer.submit(work)
         future.add_done_callback(lambda done: self._committed(done, [record for record, _ in staged]))
-        return future
+        # Shielded: a caller who stops waiting must not keep the others from seeing what was committed.
+        return asyncio.shield(future)
 
     def append(self, kind: pb.RecordKind, body: bytes, sample: int | None = None) -> asyncio.Future[None]:
         """Stage one record and flush."""
@@ -90,12 +97,13 @@ class RunLog:
         return accepted
 
     def _count(self, seq: int, body: bytes) -> None:
-        self._hash.update(_HEAD.pack(seq, len(body)))
+        self._hash.update(FRAME_HEAD.pack(seq, len(body)))
         self._hash.update(body)
 
-    def _committed(self, done: asyncio.Future[None], records: list[pb.Record]) -> None:
-        if done.cancelled() or done.exception() is not None:
-            return  # the writer has told the daemon: it stops
+    def _committed(self, done: asyncio.Future[Any], records: list[pb.Record]) -> None:
+        if isinstance(error := done.exception(), Exception):
+            self._writer.fail(error)
+            return
         for record in records:
             self._tail.append(record)
             self._tail_bytes += len(record.body)

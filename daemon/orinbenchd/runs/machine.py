@@ -3,6 +3,7 @@
     QUEUED → PREPARING → RUNNING ⇄ PAUSED → FINISHING → SUCCEEDED | FAILED
     QUEUED, PREPARING, RUNNING, PAUSED → CANCELLING → CANCELLED
     the daemon died in PREPARING … FINISHING → QUEUED at the head, at most three segments by itself, then FAILED
+    a run that died with every sample accepted goes from PREPARING to FINISHING: there is nothing left to compute
     FAILED as hung, crashed, board or infrastructure → QUEUED, when somebody asks
 
 The table `_TABLE` at the end is the whole truth; an event that is not in it for a state raises Impossible.
@@ -17,6 +18,8 @@ from typing import Any
 from orinbench.v1 import record_pb2 as pb
 
 MAX_SEGMENTS = 3
+# Why a run failed whose records were lost with a damaged journal: final, although the class is infrastructure.
+JOURNAL_DAMAGED = "JOURNAL_DAMAGED"
 TERMINAL = frozenset({pb.RUN_STATE_SUCCEEDED, pb.RUN_STATE_FAILED, pb.RUN_STATE_CANCELLED})
 RESUMABLE = frozenset(
     {
@@ -135,12 +138,7 @@ class Finish:
     """Write the verdict: the last record."""
 
 
-@dataclass(frozen=True)
-class Requeue:
-    """Back to the head of the queue."""
-
-
-Instruction = Enter | StartWorker | StopWorker | Summarise | Finish | Requeue
+Instruction = Enter | StartWorker | StopWorker | Summarise | Finish
 Outcome = tuple[Status, list[Instruction]]
 
 
@@ -182,7 +180,7 @@ def _cancel_queued(status: Status, event: CancelAsked) -> Outcome:
 def _recover(status: Status, _event: DaemonDied) -> Outcome:
     if status.segments < MAX_SEGMENTS:
         queued = Enter(pb.RUN_STATE_QUEUED, "the daemon was restarted")
-        return replace(status, state=pb.RUN_STATE_QUEUED), [queued, Requeue()]
+        return replace(status, state=pb.RUN_STATE_QUEUED), [queued]
     failure = pb.Failure(
         failure_class=pb.FAILURE_CLASS_INFRASTRUCTURE,
         reason="TOO_MANY_SEGMENTS",
@@ -194,11 +192,16 @@ def _recover(status: Status, _event: DaemonDied) -> Outcome:
 
 def _resume(status: Status, _event: ResumeAsked) -> Outcome:
     failure = status.failure
-    if failure is None or failure.failure_class not in RESUMABLE:
+    if failure is None or not resumable(failure):
         name = pb.FailureClass.Name(failure.failure_class if failure else 0).removeprefix("FAILURE_CLASS_")
         raise Impossible(f"a run that failed as {name} is final")
     queued = Enter(pb.RUN_STATE_QUEUED, "resumed by request")
-    return replace(status, state=pb.RUN_STATE_QUEUED, failure=None), [queued, Requeue()]
+    return replace(status, state=pb.RUN_STATE_QUEUED, failure=None), [queued]
+
+
+def resumable(failure: pb.Failure) -> bool:
+    """Tell whether a run that failed so may go on when somebody asks."""
+    return failure.failure_class in RESUMABLE and failure.reason != JOURNAL_DAMAGED
 
 
 def _stay(status: Status, _event: object) -> Outcome:
@@ -214,6 +217,7 @@ _TABLE: dict[tuple[pb.RunState, type], Callable[[Status, Any], Outcome]] = {
     (pb.RUN_STATE_QUEUED, DiskFull): _stay,
     (pb.RUN_STATE_QUEUED, DiskRoom): _stay,
     (pb.RUN_STATE_PREPARING, WorkerReady): _to(pb.RUN_STATE_RUNNING),
+    (pb.RUN_STATE_PREPARING, AllAccepted): _to(pb.RUN_STATE_FINISHING, "every sample was accepted before", Summarise()),
     (pb.RUN_STATE_PREPARING, Failed): _fail,
     (pb.RUN_STATE_PREPARING, CancelAsked): _cancel,
     (pb.RUN_STATE_PREPARING, DaemonDied): _recover,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any, TypeVar
 
 import structlog
 from orinbench.v1 import record_pb2 as pb
@@ -19,18 +20,30 @@ from orinbench_profiles import HardwareProfile, Loaded, execution_contract_diges
 from orinbenchd.artifacts.store import free_bytes
 from orinbenchd.doors.roles import LOCAL
 from orinbenchd.errors import AlreadyExists, FailedPrecondition, NotFound, ResourceExhausted, Unavailable, disk_low
+from orinbenchd.failpoints import failpoint
 from orinbenchd.journal.reader import Reader
+from orinbenchd.journal.salvage import broken
 from orinbenchd.journal.writer import Writer
-from orinbenchd.runs import machine, queue
+from orinbenchd.runs import lifetimes, machine, queue, table
 from orinbenchd.runs.execution import Execution
 from orinbenchd.runs.live import LiveRun
-from orinbenchd.runs.peaks import keep_peaks
 from orinbenchd.runs.plan import check_fields, check_plan, digests_of
 from orinbenchd.runs.recorder import Recorder
+from orinbenchd.runs.retention import Retention
 from orinbenchd.runs.surroundings import Surroundings
 
+T = TypeVar("T")
 log = structlog.get_logger("runs")
 _GIB = 1 << 30
+_TIDY_S = 3600.0
+WEDGED_HINT = "restart the board: the queue then goes on by itself"
+_CHECKED = failpoint("run.create.checked")
+_CREATED = failpoint("run.created")
+_RECOVERED = failpoint("run.recovered")
+_DEQUEUED = failpoint("run.dequeued")
+_CANCELLING = failpoint("run.cancelling")
+_RESUMED = failpoint("run.resumed")
+_ENDED = failpoint("run.ended")
 
 
 class RunManager:
@@ -51,17 +64,20 @@ class RunManager:
         self._work_due = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
         self._pace = queue.Pace()
+        # Nothing is deleted while a new run is looked through, and no run is taken up twice.
+        self._gate = asyncio.Lock()
+        self._retention = Retention(around.config, writer, reader, around.store)
+        self._unhurried: set[asyncio.Task[Any]] = set()
 
     # Life of the manager.
 
     async def recover(self) -> None:
         """Take up what an earlier daemon left unfinished."""
-        unfinished = await self._writer.submit(_unfinished)
-        self._next_number = await self._writer.submit(_next_number)
-        for number, run in unfinished:
+        self._next_number = await self.reader.ask(table.next_number)
+        for number, run in await self.reader.ask(table.unfinished):
             live = await self._adopt(number, run)
-            left = live.apply(machine.DaemonDied())
-            live.resumed = any(isinstance(item, machine.Requeue) for item in left)
+            live.apply(machine.DaemonDied())
+            self._limit_unwatched(live)
             log.info(
                 "recovered",
                 run=live.run_id,
@@ -69,12 +85,14 @@ class RunManager:
                 samples=run.accepted_samples,
             )
             await live.log.flush()
+            _RECOVERED()
             if live.ended:
                 self._forget(live)
 
     def start(self) -> None:
         """Begin to work through the queue."""
         self._worker = asyncio.create_task(self._work(), name="runs-work")
+        self._worker.add_done_callback(self._stopped_working)
         self._work_due.set()
 
     def drain(self) -> None:
@@ -84,10 +102,9 @@ class RunManager:
             live.log.changed.fire()
 
     async def halt(self) -> None:
-        """End the worker at once; unfinished runs stay for the next daemon."""
+        """End the worker, at a sample boundary if it comes soon; unfinished runs stay for the next daemon."""
         if self._execution is not None:
-            self._execution.halt()
-            await self._execution.ended.wait()
+            await self._execution.halt()
         if self._worker is not None:
             self._worker.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -99,36 +116,35 @@ class RunManager:
         """Queue a run, or return the one that the same request made before. Raises DaemonError."""
         check_fields(request)
         plan = request.plan.SerializeToString(deterministic=True)
-        earlier = await self.reader.request(request.request_id)
+        earlier = await self.reader.ask(lambda connection: table.taken(connection, request.request_id))
         if earlier is not None:
-            return await self._repeated(request.request_id, plan, *earlier)
+            return await self._repeated(request.request_id, plan, earlier)
         self._check_open(request.plan, submitter)
         around = self._around
-        checked = await asyncio.to_thread(
-            check_plan, request.plan, around.store, list(around.config.runtimes), around.config.limits.samples
-        )
-        run = run_pb2.Run(
-            name=f"runs/{_new_id(request.plan.model_id)}",
-            plan=request.plan,
-            state=pb.RUN_STATE_QUEUED,
-            planned_samples=checked.samples,
-            hardware_profile_digest=self._profile.digest,
-            execution_contract_digest=execution_contract_digest(),
-            submitter=submitter,
-            board=f"boards/{around.config.name}",
-        )
-        run.plan.hardware_profile = self._profile.declaration.id
-        run.create_time.FromNanoseconds(time.time_ns())
-        number, self._next_number = self._next_number, self._next_number + 1
-        made = await self._writer.submit(lambda connection: _insert(connection, number, request.request_id, plan, run))
+        async with self._gate:
+            checked = await asyncio.to_thread(
+                check_plan, request.plan, around.store, list(around.config.runtimes), around.config.limits.samples
+            )
+            _CHECKED()
+            run = run_pb2.Run(
+                name=f"runs/{_new_id(request.plan.model_id)}",
+                plan=request.plan,
+                state=pb.RUN_STATE_QUEUED,
+                planned_samples=checked.samples,
+                hardware_profile_digest=self._profile.digest,
+                execution_contract_digest=execution_contract_digest(),
+                submitter=submitter,
+                board=f"boards/{around.config.name}",
+            )
+            run.plan.hardware_profile = self._profile.declaration.id
+            run.create_time.FromNanoseconds(time.time_ns())
+            number, self._next_number = self._next_number, self._next_number + 1
+            live = LiveRun(self._writer, number, run, self._around.key.sign)
+            made = await self._whole(self._enqueue(live, request.request_id, plan))
         if made is not None:
-            return await self._repeated(request.request_id, plan, *made)
-        live = LiveRun(self._writer, number, run, self._around.key.sign)
-        self._live[live.run_id] = live
-        await live.enqueue()
+            return await self._repeated(request.request_id, plan, made)
+        _CREATED()
         log.info("queued", run=live.run_id, model=run.plan.model_id, samples=checked.samples, submitter=submitter)
-        self._limit_unwatched(live)
-        self._work_due.set()
         return self._shown(live)
 
     async def get(self, name: str) -> run_pb2.Run:
@@ -155,35 +171,36 @@ class RunManager:
             raise _forbidden(live.run, "it cannot be cancelled any more") from None
         if any(isinstance(item, machine.StopWorker) for item in left) and self._execution is not None:
             self._execution.cancel()
-        await live.log.flush()
-        if live.ended:
-            self._forget(live)
+        _CANCELLING()
+        await self._whole(self._settle(live))
         return self._shown(live)
 
     async def resume(self, name: str) -> run_pb2.Run:
         """Let a failed run go on in a new segment. Raises NotFound, FailedPrecondition."""
         self._check_taking()
-        if _run_id(name) in self._live:
-            raise _forbidden(self._live[_run_id(name)].run, "it has not failed")
-        number, run = await self._stored(name)
-        if run.state != pb.RUN_STATE_FAILED or run.failure.failure_class not in machine.RESUMABLE:
-            raise _forbidden(run, "only a run that failed as hung, crashed, board or infrastructure can go on")
-        live = await self._adopt(number, run)
-        live.apply(machine.ResumeAsked())
-        live.resumed = True
+        async with self._gate:
+            if _run_id(name) in self._live:
+                raise _forbidden(self._live[_run_id(name)].run, "it has not failed")
+            number, run = await self._stored(name)
+            if run.state != pb.RUN_STATE_FAILED or not machine.resumable(run.failure):
+                raise _forbidden(run, "only a run that failed as hung, crashed, board or infrastructure can go on")
+            live = await self._adopt(number, run)
+            live.apply(machine.ResumeAsked())
+            self._limit_unwatched(live)
+            self._work_due.set()
         await live.log.flush()
-        self._work_due.set()
+        _RESUMED()
         return self._shown(live)
 
-    async def user_of(self, digest: str) -> str | None:
-        """Return the name of an unfinished run that needs an artifact."""
-        store = self._around.store
-        for live in self._live.values():
-            plan = live.run.plan
-            needed = await asyncio.to_thread(digests_of, plan, store)
-            if digest in needed:
-                return live.run.name
-        return None
+    @contextlib.asynccontextmanager
+    async def needed_artifacts(self) -> AsyncIterator[dict[str, str]]:
+        """Give the digests that unfinished runs need, each with a run; while it is held no run is added."""
+        async with self._gate:
+            users: dict[str, str] = {}
+            for live in list(self._live.values()):
+                needed = await asyncio.to_thread(digests_of, live.run.plan, self._around.store)
+                users.update(dict.fromkeys(needed, live.run.name))
+            yield users
 
     async def records_of(self, name: str) -> tuple[int, LiveRun | None]:
         """Return the run's number in the journal and the run itself while it is unfinished. Raises NotFound."""
@@ -194,7 +211,7 @@ class RunManager:
     def watching(self, live: LiveRun) -> Iterator[None]:
         """Count a watcher of an unfinished run."""
         live.watchers += 1
-        live.watched_times += 1
+        self._limit_unwatched(live)
         try:
             yield
         finally:
@@ -244,25 +261,70 @@ class RunManager:
 
     async def _work(self) -> None:
         while True:
+            # Between runs, never beside one that is being measured.
+            await self._tidy()
             waiting = self.queued
             if not waiting or self.wedged or self.draining:
                 self._work_due.clear()
-                await self._work_due.wait()
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._work_due.wait(), _TIDY_S)
                 continue
-            live = waiting[0]
-            self._active = live
-            self._execution = Execution(live, self._around, self._recorder(live))
-            timer = self._limit_time(live)
-            try:
-                await self._execution.run()
-                await live.log.flush()
-            finally:
-                if timer is not None:
-                    timer.cancel()
-                self._active = self._execution = None
-            if live.ended:
-                self._pace.note(live)
-                self._forget(live)
+            await self._work_on(waiting[0])
+
+    async def _tidy(self) -> None:
+        if not self._retention.limited:
+            return
+        try:
+            await self._retention.runs()
+            async with self.needed_artifacts() as needed:
+                await asyncio.to_thread(self._retention.artifacts, needed)
+        except OSError as error:
+            log.error("not everything that is over its limits could be removed", reason=str(error))
+
+    async def _work_on(self, live: LiveRun) -> None:
+        _DEQUEUED()
+        self._active = live
+        self._execution = Execution(live, self._around, self._recorder(live))
+        identity = self._around.board.identity()
+        uptime_s = identity.uptime_s if identity.HasField("uptime_s") else None
+        timer = lifetimes.limit_time(live, identity.boot_id, uptime_s, self._cancel_late)
+        try:
+            await self._execution.run()
+            await live.log.flush()
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self._active = self._execution = None
+        _ENDED()
+        if live.ended:
+            self._pace.note(live)
+            self._forget(live)
+
+    def _stopped_working(self, task: asyncio.Task[None]) -> None:
+        """A daemon that lives and never runs anything again would look healthy for ever."""
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            log.error("the queue is dead", exc_info=error)
+            self._writer.fail(error)
+
+    async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await what must not stop half-way because a caller has hung up."""
+        task = asyncio.ensure_future(work)
+        self._unhurried.add(task)
+        task.add_done_callback(self._unhurried.discard)
+        return await asyncio.shield(task)
+
+    async def _enqueue(self, live: LiveRun, request_id: str, plan: bytes) -> table.Taken | None:
+        made = await live.enqueue(lambda journal: table.insert(journal, live.number, request_id, plan, live.run))
+        if made is None:
+            self._live[live.run_id] = live
+            self._limit_unwatched(live)
+            self._work_due.set()
+        return made
+
+    async def _settle(self, live: LiveRun) -> None:
+        await live.log.flush()
+        if live.ended:
+            self._forget(live)
 
     async def _adopt(self, number: int, run: run_pb2.Run) -> LiveRun:
         """Load an unfinished or resumed run from the journal, with its sums."""
@@ -270,10 +332,10 @@ class RunManager:
         recorder = Recorder(live, self._around.hub, self._profile.declaration)
 
         def replay(body: pb.RecordBody) -> None:
+            live.replay(body)
             recorder.replay(body)
-            keep_peaks(run.memory, body.sample.memory)
 
-        run.accepted_samples = await self._writer.submit(lambda connection: live.log.load(connection, replay))
+        await self.reader.ask(lambda connection: live.log.load(connection, replay))
         self._live[live.run_id] = live
         self._recorders[live.run_id] = recorder
         return live
@@ -282,6 +344,8 @@ class RunManager:
         return self._recorders.get(live.run_id) or Recorder(live, self._around.hub, self._profile.declaration)
 
     def _forget(self, live: LiveRun) -> None:
+        if live.unwatched is not None:
+            live.unwatched.cancel()
         self._live.pop(live.run_id, None)
         self._recorders.pop(live.run_id, None)
 
@@ -300,26 +364,33 @@ class RunManager:
 
     async def _stored(self, name: str) -> tuple[int, run_pb2.Run]:
         found = await self.reader.run(_run_id(name))
-        if found is None:
-            raise NotFound("RUN_NOT_FOUND", f"there is no run {name[:160]!r} on this board", run=name[:160])
-        return found
+        if found is not None:
+            return found
+        text = f"there is no run {name[:160]!r} on this board"
+        removed = await self.reader.ask(lambda connection: table.removed(connection, _run_id(name)))
+        if removed is not None:
+            when = datetime.fromtimestamp(removed[0] / 1e9, timezone.utc)
+            text = f"run {_run_id(name)} was removed on {when:%Y-%m-%d at %H:%M} UTC: {removed[1]}"
+        elif kept := broken(self._around.config.journal):
+            text += f"; its journal was once damaged, and what could not be saved is there in {kept[-1].name}"
+        raise NotFound("RUN_NOT_FOUND", text, run=name[:160])
 
-    async def _repeated(self, request_id: str, plan: bytes, earlier: bytes, run_id: str) -> run_pb2.Run:
-        if earlier != plan:
-            raise AlreadyExists(
-                "REQUEST_ID_REUSED",
-                f"request id {request_id!r} belongs to run {run_id} with another plan: choose a new one",
-                request_id=request_id,
-                run=run_id,
-            )
-        return await self.get(f"runs/{run_id}")
+    async def _repeated(self, request_id: str, plan: bytes, earlier: table.Taken) -> run_pb2.Run:
+        if earlier.plan == plan:
+            return await self.get(f"runs/{earlier.run_id}")
+        why = "with another plan" if earlier.plan is not None else "which was removed"
+        raise AlreadyExists(
+            "REQUEST_ID_REUSED",
+            f"request id {request_id!r} belongs to run {earlier.run_id}, {why}: choose a new one",
+            request_id=request_id,
+            run=earlier.run_id,
+        )
 
     def _check_taking(self) -> None:
         if self.draining:
             raise Unavailable("DRAINING", "the daemon is going down and takes no more runs")
         if self.wedged:
-            hint = "power the board off and on; look at the daemon's log"
-            raise Unavailable("BOARD_WEDGED", f"the board is wedged: {self.wedged}; {hint}", hint=hint)
+            raise Unavailable("BOARD_WEDGED", f"the board is wedged: {self.wedged}; {WEDGED_HINT}", hint=WEDGED_HINT)
 
     def _check_open(self, plan: run_pb2.RunPlan, submitter: str) -> None:
         self._check_taking()
@@ -347,24 +418,8 @@ class RunManager:
                 text = f"{limit} runs{whose} are waiting already: try again later"
                 raise ResourceExhausted("QUEUE_FULL", text, limit=limit)
 
-    def _limit_time(self, live: LiveRun) -> asyncio.TimerHandle | None:
-        options = live.run.plan.options
-        if not options.HasField("time_limit_s"):
-            return None
-        reason = f"over its time limit of {options.time_limit_s:g} s"
-        return asyncio.get_running_loop().call_later(options.time_limit_s, self._cancel_late, live, reason)
-
     def _limit_unwatched(self, live: LiveRun) -> None:
-        options = live.run.plan.options
-        if not options.HasField("cancel_unwatched_after_s") or live.watchers or live.ended:
-            return
-        seconds = options.cancel_unwatched_after_s
-        seen = live.watched_times
-        asyncio.get_running_loop().call_later(seconds, self._cancel_unwatched, live, seen, seconds)
-
-    def _cancel_unwatched(self, live: LiveRun, seen: int, seconds: float) -> None:
-        if live.watchers == 0 and live.watched_times == seen:
-            self._cancel_late(live, f"nobody watched it for {seconds:g} s")
+        lifetimes.limit_unwatched(live, self._cancel_late)
 
     def _cancel_late(self, live: LiveRun, reason: str) -> None:
         if not live.ended:
@@ -375,29 +430,6 @@ class RunManager:
 def _log_refused(task: asyncio.Task[run_pb2.Run]) -> None:
     if not task.cancelled() and task.exception() is not None:
         log.info("not cancelled", reason=str(task.exception()))
-
-
-def _unfinished(connection: sqlite3.Connection) -> list[tuple[int, run_pb2.Run]]:
-    marks = ",".join(str(int(state)) for state in sorted(machine.TERMINAL))
-    rows = connection.execute(f"SELECT number, run FROM runs WHERE state NOT IN ({marks}) ORDER BY number")  # noqa: S608
-    return [(number, run_pb2.Run.FromString(blob)) for number, blob in rows]
-
-
-def _next_number(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchone()[0])
-
-
-def _insert(
-    connection: sqlite3.Connection, number: int, request_id: str, plan: bytes, run: run_pb2.Run
-) -> tuple[bytes, str] | None:
-    """Add a run; when the request id is taken, change nothing and return what took it."""
-    taken = connection.execute("SELECT plan, id FROM runs WHERE request_id = ?", (request_id,)).fetchone()
-    if taken is not None:
-        return taken[0], taken[1]
-    run_id = run.name.removeprefix("runs/")
-    row = (run_id, number, request_id, plan, run.state, run.SerializeToString())
-    connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
-    return None
 
 
 def _new_id(model_id: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -13,7 +14,7 @@ from orinbench.v1 import run_pb2
 from orinbench_profiles import DeclarationError, ModelDeclaration, is_digest, parse_model
 
 from orinbenchd.artifacts.store import ArtifactStore
-from orinbenchd.errors import DaemonError, FailedPrecondition, InvalidArgument, invalid_field
+from orinbenchd.errors import DaemonError, FailedPrecondition, InvalidArgument, NotFound, invalid_field
 from orinbenchd.worker.runtimes import missing
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
@@ -64,11 +65,11 @@ def check_fields(request: run_pb2.CreateRunRequest) -> None:
 
 def check_plan(plan: run_pb2.RunPlan, store: ArtifactStore, runtimes: list[str], max_samples: int) -> Checked:
     """Read model and manifest and see that everything they name is there. Raises DaemonError."""
-    missing = [digest for digest in (plan.model_digest, plan.inputs_digest) if not store.has(digest)]
+    missing = [digest for digest in (plan.model_digest, plan.inputs_digest) if not store.use(digest)]
     if missing:
         raise _missing(missing)
     model = _check_model(plan, store, runtimes)
-    missing = [file.digest for file in model.files if not store.has(file.digest)]
+    missing = [file.digest for file in model.files if not store.use(file.digest)]
     samples, seen = 0, set[str]()
     for line in read_manifest(store.path(plan.inputs_digest), plan.inputs_digest):
         samples += 1
@@ -77,7 +78,7 @@ def check_plan(plan: run_pb2.RunPlan, store: ArtifactStore, runtimes: list[str],
         if line.sample_id in seen:
             raise _bad_manifest(plan.inputs_digest, samples, f"sample {line.sample_id!r} comes twice")
         seen.add(line.sample_id)
-        missing += [digest for digest in line.digests if not store.has(digest)]
+        missing += [digest for digest in line.digests if not store.use(digest)]
     if samples == 0:
         raise _bad_manifest(plan.inputs_digest, 1, "it holds no sample")
     if missing:
@@ -86,11 +87,14 @@ def check_plan(plan: run_pb2.RunPlan, store: ArtifactStore, runtimes: list[str],
 
 
 def digests_of(plan: run_pb2.RunPlan, store: ArtifactStore) -> set[str]:
-    """Return the digests of everything a checked plan needs."""
-    files = parse_model(store.read(plan.model_digest)).files
-    inputs = read_manifest(store.path(plan.inputs_digest), plan.inputs_digest)
-    named = {file.digest for file in files} | {digest for line in inputs for digest in line.digests}
-    return named | {plan.model_digest, plan.inputs_digest}
+    """Return the digests of everything a checked plan needs, as far as what names them is still there."""
+    named = {plan.model_digest, plan.inputs_digest}
+    with contextlib.suppress(NotFound):
+        named |= {file.digest for file in parse_model(store.read(plan.model_digest)).files}
+    with contextlib.suppress(FileNotFoundError):
+        inputs = read_manifest(store.path(plan.inputs_digest), plan.inputs_digest)
+        named |= {digest for line in inputs for digest in line.digests}
+    return named
 
 
 def read_manifest(path: Path, digest: str) -> Iterator[ManifestLine]:

@@ -13,7 +13,7 @@ from orinbenchd.runs.live import LiveRun
 def in_order(runs: Iterable[LiveRun]) -> list[LiveRun]:
     """Return the queued runs: interrupted ones first, then by priority, then by submission."""
     queued = [live for live in runs if live.run.state == pb.RUN_STATE_QUEUED]
-    return sorted(queued, key=lambda live: (not live.resumed, -live.run.plan.options.priority, live.number))
+    return sorted(queued, key=lambda live: (not live.run.segments, -live.run.plan.options.priority, live.number))
 
 
 class Pace:
@@ -26,8 +26,7 @@ class Pace:
         """Take a run that succeeded in one segment."""
         run = live.run
         if run.state == pb.RUN_STATE_SUCCEEDED and len(run.segments) == 1:
-            seconds = (run.end_time.ToNanoseconds() - run.start_time.ToNanoseconds()) / 1e9
-            self._by_model[run.plan.model_digest] = seconds / run.planned_samples
+            self._by_model[run.plan.model_digest] = (time.monotonic() - live.began_s) / run.planned_samples
 
     def expected_wait_s(self, active: LiveRun | None, ahead: list[LiveRun]) -> float | None:
         """Return the seconds until the active run and those ahead are done; None when one of them is not known."""
@@ -50,6 +49,5 @@ class Pace:
         done = run.accepted_samples - run.segments[-1].first_index if run.segments else 0
         pace = self._by_model.get(run.plan.model_digest)
         if pace is None and done > 0:
-            began = run.segments[-1].start_time.ToNanoseconds() / 1e9
-            pace = (time.time() - began) / done
+            pace = (time.monotonic() - live.began_s) / done
         return None if pace is None else pace * left

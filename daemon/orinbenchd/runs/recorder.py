@@ -50,9 +50,8 @@ class Recorder:
     async def settle(self) -> None:
         """Wait for the reading that closes the last window, at most two ticks; then close what is left."""
         if self._profile.module_power_rails:
-            readings = self._hub.subscribe()
             for _ in range(2):
-                await readings.__anext__()
+                await self._hub.tick()
         self._write(self._telemetry.finish())
 
     def close(self) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 import time
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from orinbench.v1 import record_pb2 as pb
+
+# What the digest of a run takes in before each body: seq and the body's length.
+FRAME_HEAD = struct.Struct(">QI")
 
 
 def now() -> Timestamp:

@@ -10,6 +10,7 @@ from orinbench.internal.v1 import worker_pb2
 from orinbench.v1 import record_pb2 as pb
 
 from orinbenchd.board.violations import violation
+from orinbenchd.failpoints import failpoint
 from orinbenchd.runs import machine
 from orinbenchd.runs.failures import Ended, failure, of_exit
 from orinbenchd.runs.live import LiveRun
@@ -23,6 +24,12 @@ from orinbenchd.worker.process import WorkerProcess
 PROTOCOL = 1
 WINDOW = 64
 MAX_BODY = 1 << 20
+_HELLO = failpoint("worker.hello")
+_READY = failpoint("worker.ready")
+_RESULT = failpoint("worker.result")
+_DONE = failpoint("worker.done")
+_DURABLE = failpoint("worker.ack.before")
+_ACKNOWLEDGED = failpoint("worker.ack.after")
 
 
 class Session:
@@ -69,6 +76,10 @@ class Session:
                 )
             )
 
+    def stop(self) -> None:
+        """Ask the worker to end after the sample in work; `run` then raises Ended, unless it was the last one."""
+        self._worker.channel.send(worker_pb2.ToWorker(stop=worker_pb2.Stop()))
+
     async def _step(self) -> bool:
         """Take one message; False when the worker is done."""
         self._expires = self._loop.time() + self._deadlines.seconds()
@@ -94,6 +105,7 @@ class Session:
                 raise Ended(self._other_version(message.hello))
             # Whatever was between us and the worker has put it where it stays.
             self._oom = OomCounter(self._worker.pid)
+            _HELLO()
         elif kind == "ready":
             self._ready(message.ready)
         elif kind == "log":
@@ -102,6 +114,7 @@ class Session:
             raise Ended(message.failure)
         elif kind == "done":
             self._keep_peaks(message.done.memory)
+            _DONE()
             return False
         else:
             raise Nonsense("a message without content")
@@ -122,11 +135,13 @@ class Session:
         run.environment.isolation, run.environment.isolation_reason = noted.isolation, noted.isolation_reason
         self._keep_peaks(ready.memory)
         self._live.apply(machine.WorkerReady())
+        _READY()
 
     def _result(self, result: worker_pb2.Result) -> None:
         if self._live.run.state not in (pb.RUN_STATE_RUNNING, pb.RUN_STATE_PAUSED):
             raise Nonsense("a result before it was ready")
         sample = self._check(result)
+        _RESULT()
         future = self._live.log.append(pb.RECORD_KIND_SAMPLE, result.body, result.index)
         future.add_done_callback(lambda done: self._durable(done, sample))
         self._deadlines.sample(sample.window_ns / 1e9)
@@ -164,8 +179,10 @@ class Session:
 
     def _acknowledge(self) -> None:
         self._ack_due = False
+        _DURABLE()
         ack = worker_pb2.Ack(index=self._live.run.accepted_samples - 1)
         self._worker.channel.send(worker_pb2.ToWorker(ack=ack))
+        _ACKNOWLEDGED()
 
     def _keep_peaks(self, memory: pb.MemoryReading) -> None:
         run = self._live.run

@@ -36,7 +36,7 @@ class ArtifactService(artifact_pb2_grpc.ArtifactServiceServicer):
         missing = [
             artifact_pb2.MissingArtifact(digest=digest, received_bytes=self._store.received(digest))
             for digest in request.digests
-            if not self._store.has(digest)
+            if not self._store.use(digest)
         ]
         return artifact_pb2.HasArtifactsResponse(missing=missing)
 
@@ -76,15 +76,15 @@ class ArtifactService(artifact_pb2_grpc.ArtifactServiceServicer):
     ) -> artifact_pb2.DeleteArtifactResponse:
         """Remove an artifact that no unfinished run needs."""
         self._store.path(request.digest)
-        user = await self._manager.user_of(request.digest)
-        if user is not None:
-            raise FailedPrecondition(
-                "ARTIFACT_IN_USE",
-                f"{user} needs {request.digest}: wait or cancel it",
-                digest=request.digest,
-                run=user,
-            )
-        self._store.delete(request.digest)
+        async with self._manager.needed_artifacts() as users:
+            if user := users.get(request.digest):
+                raise FailedPrecondition(
+                    "ARTIFACT_IN_USE",
+                    f"{user} needs {request.digest}: wait or cancel it",
+                    digest=request.digest,
+                    run=user,
+                )
+            self._store.delete(request.digest)
         return artifact_pb2.DeleteArtifactResponse()
 
 

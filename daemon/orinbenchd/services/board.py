@@ -16,7 +16,7 @@ from orinbenchd.config import Config
 from orinbenchd.doors.doorkeeper import Context
 from orinbenchd.doors.seats import Seats
 from orinbenchd.errors import Unavailable, invalid_field
-from orinbenchd.runs.manager import RunManager
+from orinbenchd.runs.manager import WEDGED_HINT, RunManager
 from orinbenchd.runs.records import now
 from orinbenchd.services.interceptor import API_REVISION
 from orinbenchd.signing import BoardKey
@@ -112,7 +112,7 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
     def _state(self) -> tuple[board_pb2.BoardState, str]:
         manager = self._manager
         if manager.wedged:
-            return board_pb2.BOARD_STATE_WEDGED, f"{manager.wedged}; power the board off and on"
+            return board_pb2.BOARD_STATE_WEDGED, f"{manager.wedged}; {WEDGED_HINT}"
         if manager.draining:
             return board_pb2.BOARD_STATE_DRAINING, "the daemon is going down"
         if manager.active is not None:

@@ -8,8 +8,10 @@ from orinbench.v1 import record_pb2 as pb
 from orinbench.v1 import run_pb2, run_pb2_grpc
 
 from orinbenchd.doors.doorkeeper import Context
-from orinbenchd.errors import OutOfRange, PermissionDenied, Unavailable, invalid_field
+from orinbenchd.errors import DataLoss, OutOfRange, PermissionDenied, Unavailable, invalid_field
+from orinbenchd.failpoints import failpoint
 from orinbenchd.journal.reader import PAGE_RECORDS
+from orinbenchd.runs import machine
 from orinbenchd.runs.live import LiveRun
 from orinbenchd.runs.manager import RunManager
 from orinbenchd.services.interceptor import caller
@@ -17,6 +19,7 @@ from orinbenchd.services.interceptor import caller
 BOOKMARK_S = 10.0
 # The largest number SQLite has.
 _LAST_SEQ = 2**63 - 1
+_PAGE = failpoint("watch.page")
 
 
 class RunService(run_pb2_grpc.RunServiceServicer):
@@ -59,8 +62,9 @@ class RunService(run_pb2_grpc.RunServiceServicer):
             raise _beyond(request.after_seq)
         number, live = await self._manager.records_of(request.name)
         after = request.after_seq
-        pages = self._stored(number, after) if live is None else self._follow(live, after)
+        pages = self._stored(request.name, number, after) if live is None else self._follow(live, after)
         async for page in pages:
+            _PAGE()
             yield run_pb2.WatchRunResponse(records=page)
 
     async def ListRecords(self, request: run_pb2.ListRecordsRequest, context: Context) -> run_pb2.ListRecordsResponse:
@@ -95,12 +99,20 @@ class RunService(run_pb2_grpc.RunServiceServicer):
                 needed="admin",
             )
 
-    async def _stored(self, number: int, after_seq: int) -> AsyncIterator[list[pb.Record]]:
-        cursor = after_seq
+    async def _stored(self, name: str, number: int, after_seq: int) -> AsyncIterator[list[pb.Record]]:
+        cursor, last = after_seq, None
         while page := await self._manager.reader.page(number, cursor):
             yield page
-            cursor = page[-1].seq
-        if cursor == after_seq > 0 and not await self._manager.reader.page(number, after_seq - 1):
+            cursor, last = page[-1].seq, page[-1]
+        if last is None and after_seq > 0:
+            last = next(iter(await self._manager.reader.page(number, after_seq - 1)), None)
+        if last is not None and last.kind == pb.RECORD_KIND_FINISHED:
+            return
+        run = await self._manager.get(name)  # NotFound if it was removed under us
+        final = await self._manager.reader.page(number, int(run.last_seq) - 1)
+        if run.state in machine.TERMINAL and not (final and final[-1].kind == pb.RECORD_KIND_FINISHED):
+            raise _damaged(run, cursor)
+        if last is None:
             raise _beyond(after_seq)
 
     async def _follow(self, live: LiveRun, after_seq: int) -> AsyncIterator[list[pb.Record]]:
@@ -135,6 +147,16 @@ def page_cursor(token: str) -> int | None:
     if not token.isdecimal() or len(token) > 18:
         raise invalid_field("page_token", "not one that this daemon gave out")
     return int(token)
+
+
+def _damaged(run: run_pb2.Run, last_seq: int) -> DataLoss:
+    return DataLoss(
+        machine.JOURNAL_DAMAGED,
+        f"{run.name}: the board's journal was damaged and has no record after {last_seq}; what could not be saved is "
+        "there beside it, in a file that ends in .broken",
+        run=run.name,
+        last_seq=last_seq,
+    )
 
 
 def _beyond(after_seq: int) -> OutOfRange:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from typing import Any
 
 import structlog
 from orinbench.v1.telemetry_pb2 import SourceState, SourceStatus, Telemetry
@@ -60,7 +61,7 @@ class TelemetryHub:
         self._listeners: list[Listener] = []
         self._latest: Telemetry | None = None
         self._ticked = asyncio.Event()
-        self._closed = False
+        self._over = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -79,14 +80,17 @@ class TelemetryHub:
             await source.start()
         self._task = asyncio.create_task(self._run(), name="telemetry-hub")
 
+    def end_streams(self) -> None:
+        """End every subscription; readings go on."""
+        self._over.set()
+
     async def close(self) -> None:
         """Stop the tick, end every subscription, stop the sources."""
-        self._closed = True
+        self.end_streams()
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
-        self._wake()
         await asyncio.gather(*(source.close() for source in self._sources))
 
     def latest(self) -> Telemetry | None:
@@ -104,11 +108,24 @@ class TelemetryHub:
     async def subscribe(self, interval_s: float = 0.0) -> AsyncIterator[Telemetry]:
         """Yield the latest reading at most every `interval_s` (0: every tick) until the hub closes."""
         pause = max(interval_s, self.interval_s) - self.interval_s / 2
-        while not self._closed:
+        while not self._over.is_set():
             if self._latest is not None:
                 yield self._latest
-                await asyncio.sleep(pause)
-            await self._ticked.wait()
+                await self._until_over(asyncio.sleep(pause))
+            await self._until_over(self._ticked.wait())
+
+    async def tick(self) -> None:
+        """Wait for the next reading, but no longer than it may take: the hub may have come to an end."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._ticked.wait(), self.max_gap_s)
+
+    async def _until_over(self, waiting: Coroutine[Any, Any, object]) -> None:
+        tasks = [asyncio.ensure_future(waiting), asyncio.ensure_future(self._over.wait())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
 
     async def _run(self) -> None:
         while True:
@@ -126,8 +143,6 @@ class TelemetryHub:
 
     def _wake(self) -> None:
         ticked, self._ticked = self._ticked, asyncio.Event()
-        if self._closed:
-            self._ticked.set()
         ticked.set()
 
     def _merge(self) -> Telemetry:

@@ -14,12 +14,12 @@ from pathlib import Path
 import psutil
 import structlog
 
+from orinbenchd.config import Deadlines
 from orinbenchd.sandbox import Sandbox, View
 from orinbenchd.worker.channel import Channel
 from orinbenchd.worker.environment import worker_environment
 
 _TAIL_BYTES = 64 << 10
-_REAP_S = 10.0
 log = structlog.get_logger("worker")
 
 
@@ -30,14 +30,20 @@ class Wedged(Exception):
 class WorkerProcess:
     """A running worker: its channel, its standard error, and its end."""
 
-    def __init__(self, process: asyncio.subprocess.Process, channel: Channel, tail: asyncio.Task[bytes]) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, channel: Channel, tail: asyncio.Task[bytes], limits: Deadlines
+    ) -> None:
         self.channel = channel
+        self._limits = limits
         self._process = process
         self._tail = tail
         self._inside: _Inside | None = None
+        self._wedged: Wedged | None = None
 
     @classmethod
-    async def start(cls, python: Path, sandbox: Sandbox, view: View, packages: Path) -> WorkerProcess:
+    async def start(
+        cls, python: Path, sandbox: Sandbox, view: View, packages: Path, limits: Deadlines
+    ) -> WorkerProcess:
         """Start a worker in a runtime. Raises OSError when the program cannot be executed."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         (read_end, write_end), (info, info_write) = os.pipe(), os.pipe()
@@ -60,7 +66,7 @@ class WorkerProcess:
             os.close(write_end)
             os.close(info_write)
         tail = asyncio.create_task(_keep_tail(read_end), name=f"worker-{process.pid}-stderr")
-        worker = cls(process, await Channel.open(ours), tail)
+        worker = cls(process, await Channel.open(ours), tail, limits)
         try:
             # Nothing without a sandbox; and when none could be made, which standard error then tells.
             if said := await _keep_tail(info):
@@ -76,6 +82,11 @@ class WorkerProcess:
         return self._process.pid
 
     @property
+    def pids(self) -> list[int]:
+        """Ids of the processes that end last: the one that was started, and in a sandbox the first one there."""
+        return [self.pid] if self._inside is None else [self.pid, self._inside.pid]
+
+    @property
     def worker_pid(self) -> int | None:
         """Id of the worker itself; in a sandbox None as long as there is none."""
         return self.pid if self._inside is None else self._inside.worker_pid
@@ -89,11 +100,15 @@ class WorkerProcess:
         # As bubblewrap's monitor tells of a worker that a signal ended.
         return 128 - code if self._inside is not None and 128 < code <= 192 else code
 
-    async def stop(self, grace_s: float) -> int:
+    async def stop(self, grace_s: float | None = None) -> int:
         """End it: closed channel, SIGTERM, SIGKILL to the whole group. Raises Wedged when nothing helps.
 
-        Returns the exit code. Calling it again is harmless.
+        `grace_s` is what each step but the last may take; the configuration's if not given. Returns the exit code.
+        Calling it again is harmless.
         """
+        grace_s = self._limits.stop_s if grace_s is None else grace_s
+        if self._wedged is not None:
+            raise self._wedged
         await self.channel.close()
         code = await self.wait(grace_s)
         if code is None:
@@ -102,17 +117,18 @@ class WorkerProcess:
         if code is None:
             log.warning("worker does not end, killing it", pid=self.pid)
             self._signal(signal.SIGKILL)
-            code = await self.wait(_REAP_S)
+            code = await self.wait(self._limits.reap_s)
         # The monitor ends at once on a signal, whatever hangs behind it.
-        if code is None or (self._inside is not None and not await self._inside.gone(_REAP_S)):
-            raise Wedged(f"the worker {self.pid} does not end on SIGKILL: it hangs in the kernel")
+        if code is None or (self._inside is not None and not await self._inside.gone(self._limits.reap_s)):
+            self._wedged = Wedged(f"the worker {self.worker_pid} does not end on SIGKILL: it hangs in the kernel")
+            raise self._wedged
         self._signal(signal.SIGKILL)  # what it may have started in its group
         return code
 
     async def kill(self) -> int:
         """End it at once: it hangs or speaks nonsense. Raises Wedged."""
         self._signal(signal.SIGKILL)
-        return await self.stop(_REAP_S)
+        return await self.stop(self._limits.reap_s)
 
     async def stderr_tail(self) -> str:
         """Return the last 64 KiB of its output; call after its end."""
@@ -131,7 +147,7 @@ class _Inside:
     """The first process in a sandbox. It ends after all others there, and it is not a child of ours."""
 
     def __init__(self, pid: int) -> None:
-        self._pid = pid
+        self.pid = pid
         self._worker_pid: int | None = None
         self._gone = asyncio.Event()
         try:
@@ -146,7 +162,7 @@ class _Inside:
         """The id, for us outside, of the process it has started first."""
         if self._worker_pid is None:
             with contextlib.suppress(psutil.Error, IndexError):
-                self._worker_pid = psutil.Process(self._pid).children()[0].pid
+                self._worker_pid = psutil.Process(self.pid).children()[0].pid
         return self._worker_pid
 
     async def gone(self, timeout_s: float) -> bool:

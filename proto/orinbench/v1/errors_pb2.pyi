@@ -36,6 +36,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_HUB_DENIED: _ClassVar[ErrorReason]
     ERROR_REASON_HUB_CLIENT_MISSING: _ClassVar[ErrorReason]
     ERROR_REASON_MODEL_NOT_PREPARED: _ClassVar[ErrorReason]
+    ERROR_REASON_JOURNAL_DAMAGED: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_FIELD_INVALID: ErrorReason
 ERROR_REASON_RUN_NOT_FOUND: ErrorReason
@@ -66,3 +67,4 @@ ERROR_REASON_HUB_NOT_FOUND: ErrorReason
 ERROR_REASON_HUB_DENIED: ErrorReason
 ERROR_REASON_HUB_CLIENT_MISSING: ErrorReason
 ERROR_REASON_MODEL_NOT_PREPARED: ErrorReason
+ERROR_REASON_JOURNAL_DAMAGED: ErrorReason

@@ -50,6 +50,8 @@ TEXTS: list[tuple[str, OomScope]] = [
     ("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", OOM_SCOPE_UNSPECIFIED),
     ("Torch not compiled with CUDA enabled", OOM_SCOPE_UNSPECIFIED),
     ("cuInit failed: operation not supported", OOM_SCOPE_UNSPECIFIED),
+    ("CUDA error: unspecified launch failure", OOM_SCOPE_UNSPECIFIED),
+    ("NVMLError_GpuIsLost: GPU is lost", OOM_SCOPE_UNSPECIFIED),
 ]
 
 
@@ -131,5 +133,5 @@ def test_reasons_are_for_programs() -> None:
     """Every reason of the table is UPPER_SNAKE."""
     reasons = {classify(RuntimeError(text), on_device=True).reason for text, _ in TEXTS}
 
-    assert reasons == {"DEVICE_OUT_OF_MEMORY", "HOST_OUT_OF_MEMORY", "DEVICE_UNAVAILABLE"}
+    assert reasons == {"DEVICE_OUT_OF_MEMORY", "HOST_OUT_OF_MEMORY", "DEVICE_UNAVAILABLE", "GPU_LOST"}
     assert all(re.fullmatch("[A-Z_]+", reason) for reason in reasons)

@@ -1,0 +1,203 @@
+"""A damaged journal: what can be read is saved into a new one, the old one is kept as it is.
+
+    journal.sqlite.broken-1     the damaged file (and its -wal), never changed or deleted
+    journal.sqlite.salvaging    the new one while it is filled: thrown away if the daemon dies meanwhile
+    journal.sqlite.salvaged     the new one, whole: the next start goes on from here
+
+A history is only ever shortened at its end. An unfinished run that lost records cannot go on: a client may have seen
+what is gone. It fails by name; following it gives what is left and then JOURNAL_DAMAGED.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import structlog
+from google.protobuf.message import DecodeError
+from orinbench.v1 import record_pb2 as pb
+from orinbench.v1 import run_pb2
+
+from orinbenchd.artifacts.store import sync_folder
+from orinbenchd.failpoints import failpoint
+from orinbenchd.journal.schema import migrate, open_reader
+from orinbenchd.runs.machine import JOURNAL_DAMAGED, TERMINAL
+from orinbenchd.runs.records import FRAME_HEAD, now
+from orinbenchd.start_error import StartError
+
+log = structlog.get_logger("journal")
+_SALVAGED = failpoint("journal.salvaged")
+_MOVED = failpoint("journal.salvage.moved")
+# The chain of files is short; a longer one means that somebody restarts a daemon on a dying disk.
+_MOST_BROKEN = 100
+
+Row = tuple[Any, ...]
+
+
+@dataclass
+class Saved:
+    """What came of a salvage: ids of runs kept whole, and of those that lost records."""
+
+    whole: list[str] = field(default_factory=list)
+    touched: list[str] = field(default_factory=list)
+
+
+def check(path: Path) -> None:
+    """See that the journal can be read from end to end; else salvage what can be. Raises StartError.
+
+    Opening read-only, so that a damaged file stays as it was found.
+    """
+    _finish_move(path)
+    if not path.exists():
+        return
+    problem = _problem(path)
+    if not problem:
+        return
+    try:
+        saved = _build(path)
+        _finish_move(path)
+    except (OSError, sqlite3.Error) as error:
+        raise StartError(
+            f"journal {path} is damaged ({problem}) and what is left cannot be saved: {error}; it is unchanged"
+        ) from None
+    log.error(
+        "the journal was damaged: what could be read is saved",
+        reason=problem,
+        kept_as=str(broken(path)[-1]),
+        runs_whole=len(saved.whole),
+        runs_touched=saved.touched,
+    )
+
+
+def broken(path: Path) -> list[Path]:
+    """Return the damaged journals that are kept, oldest first."""
+    return [kept for n in range(1, _MOST_BROKEN) if (kept := path.with_name(f"{path.name}.broken-{n}")).exists()]
+
+
+def _problem(path: Path) -> str:
+    """Return what is wrong with the file; empty when nothing is. Other troubles are left to whoever opens it."""
+    try:
+        with closing(open_reader(path)) as connection:
+            found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.OperationalError:
+        return ""
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return "" if found == "ok" else str(found)
+
+
+def _build(path: Path) -> Saved:
+    begun = path.with_name(path.name + ".salvaging")
+    begun.unlink(missing_ok=True)
+    with (
+        closing(open_reader(path)) as old,
+        closing(sqlite3.connect(begun, isolation_level=None)) as new,
+    ):
+        new.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        migrate(new)
+        new.execute("BEGIN")
+        saved = _copy(old, new)
+        new.execute("COMMIT")
+    begun.rename(path.with_name(path.name + ".salvaged"))
+    sync_folder(path.parent)
+    _SALVAGED()
+    return saved
+
+
+def _finish_move(path: Path) -> None:
+    """Put a whole salvaged journal in the place of the damaged one, from wherever an earlier daemon stopped."""
+    salvaged = path.with_name(path.name + ".salvaged")
+    if not salvaged.exists():
+        return
+    wal = path.with_name(path.name + "-wal")
+    if path.exists():
+        path.rename(path.with_name(f"{path.name}.broken-{len(broken(path)) + 1}"))
+        sync_folder(path.parent)
+    _MOVED()
+    if wal.exists():
+        wal.rename(broken(path)[-1].with_name(broken(path)[-1].name + "-wal"))
+    path.with_name(path.name + "-shm").unlink(missing_ok=True)
+    salvaged.rename(path)
+    sync_folder(path.parent)
+
+
+def _copy(old: sqlite3.Connection, new: sqlite3.Connection) -> Saved:
+    saved = Saved()
+    for row in _read(old, "removed"):
+        new.execute("INSERT OR IGNORE INTO removed VALUES (?, ?, ?, ?, ?)", row)
+    for run_id, number, request_id, plan, state, blob in _read(old, "runs"):
+        try:
+            run = run_pb2.Run.FromString(blob)
+        except DecodeError:
+            saved.touched.append(run_id)
+            continue
+        kept, whole = _copy_records(old, new, number, run)
+        (saved.whole if whole else saved.touched).append(run_id)
+        if not whole and state not in TERMINAL:
+            state = _fail(run, kept)
+        values = (run_id, number, request_id, plan, state, run.SerializeToString())
+        new.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", values)
+    return saved
+
+
+def _read(connection: sqlite3.Connection, table: str) -> Iterator[Row]:
+    """Yield the rows that can be read: from both ends, then one by one in between."""
+    found: dict[int, Row] = {}
+    for order in ("ASC", "DESC"):
+        with suppress(sqlite3.DatabaseError):
+            for rowid, *row in connection.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid {order}"):  # noqa: S608
+                found[rowid] = tuple(row)
+    for rowid in range(1, max(found, default=0)):
+        if rowid not in found:
+            with suppress(sqlite3.DatabaseError):
+                for row in connection.execute(f"SELECT * FROM {table} WHERE rowid = ?", (rowid,)):  # noqa: S608
+                    found[rowid] = row
+    yield from (found[rowid] for rowid in sorted(found))
+
+
+def _copy_records(old: sqlite3.Connection, new: sqlite3.Connection, number: int, run: run_pb2.Run) -> tuple[int, bool]:
+    """Copy a run's records up to the first that is missing or unreadable; return how many, and whether that is all."""
+    kept, whole, digest = 0, True, ""
+    state = hashlib.sha256()
+    try:
+        for row in old.execute("SELECT * FROM records WHERE run = ? ORDER BY seq", (number,)):
+            _, seq, kind, _, body = row
+            if seq != kept + 1 or _kind(body) != kind:
+                whole = False
+                break
+            digest = state.hexdigest()
+            state.update(FRAME_HEAD.pack(seq, len(body)) + body)
+            new.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?)", row)
+            kept = seq
+    except sqlite3.DatabaseError:
+        whole = False
+    if run.state in TERMINAL:
+        whole = whole and run.record_digest == f"sha256:{digest}"
+    return kept, whole and kept >= run.last_seq
+
+
+def _kind(body: bytes) -> int:
+    try:
+        name = pb.RecordBody.FromString(body).WhichOneof("body")
+    except DecodeError:
+        return 0
+    return pb.RecordKind.Value(f"RECORD_KIND_{name.upper()}") if name else 0
+
+
+def _fail(run: run_pb2.Run, kept: int) -> pb.RunState:
+    run.state = pb.RUN_STATE_FAILED
+    run.last_seq = kept
+    run.end_time.CopyFrom(now())
+    run.failure.CopyFrom(
+        pb.Failure(
+            failure_class=pb.FAILURE_CLASS_INFRASTRUCTURE,
+            reason=JOURNAL_DAMAGED,
+            message=f"the board's journal was damaged: of this run {kept} records are left; submit it again",
+        )
+    )
+    return run.state

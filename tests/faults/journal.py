@@ -1,0 +1,44 @@
+"""Damage to a journal's file, as a bad disk does it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+
+def damage(journal: Path, name: str) -> None:
+    """Overwrite the first page of a table or index."""
+    with closing(_settled(journal)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (name,)).fetchone()
+    _overwrite(journal, page)
+
+
+def damage_records(journal: Path, number: int, seq: int) -> None:
+    """Overwrite a page of the records of one run, by its number, from somewhere behind `seq` on."""
+    with closing(_settled(journal)) as connection:
+        query = "SELECT body FROM records WHERE run = ? AND seq > ? ORDER BY seq LIMIT 1"
+        (body,) = connection.execute(query, (number, seq)).fetchone()
+    size = _page_size(journal)
+    data = journal.read_bytes()
+    assert data.count(body) == 1, "the record is not to be found in the file by its bytes"
+    _overwrite(journal, data.index(body) // size + 1)
+
+
+def _settled(journal: Path) -> sqlite3.Connection:
+    """Open a journal with everything brought from the write-ahead log into the file."""
+    connection = sqlite3.connect(journal)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return connection
+
+
+def _page_size(journal: Path) -> int:
+    with journal.open("rb") as file:
+        return int.from_bytes(file.read(18)[16:], "big")
+
+
+def _overwrite(journal: Path, page: int) -> None:
+    size = _page_size(journal)
+    with journal.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xa5" * size)
