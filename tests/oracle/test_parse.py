@@ -15,7 +15,9 @@ from orinbench_profiles import load_suite
 from tests.conftest import oracle_dir
 from tests.integration.cli.program import program_in
 
-pytestmark = pytest.mark.oracle
+#: 151,200 answers: seconds on an idle machine, and never cut short on a busy one.
+LIMIT_S = 600
+pytestmark = [pytest.mark.oracle, pytest.mark.timeout(LIMIT_S)]
 _NAMES = ("model", "prompt_language", "strategy", "type", "approach", "subtype")
 #: What constant answers earn in (multihop, reasoning) × the subtypes in order, as published beside the tables.
 FLOORS = {
@@ -37,7 +39,7 @@ def upstream(oracle: Path) -> Path:
 def board(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Our board of the published answers, by the commands a user gives."""
     folder = tmp_path_factory.mktemp("parse")
-    with program_in(folder, "unix:/none") as program:
+    with program_in(folder, "unix:/none", LIMIT_S) as program:
         source = str(oracle_dir() / "parse")
         program.good("import", "parse-answers", source, "--strategy", "zero_shot", "--out", "results")
         program.good("leaderboard", "--results", "results", "--suite", "parse-v1", "--out", "out")

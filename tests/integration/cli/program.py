@@ -21,8 +21,9 @@ PROGRAM = (sys.executable, "-m", "orinbench_client.cli.main")
 class Orinbench:
     """Calls of the program in one folder, against one daemon."""
 
-    def __init__(self, folder: Path, host: Daemon | str) -> None:
+    def __init__(self, folder: Path, host: Daemon | str, limit_s: float = 60) -> None:
         self.folder = folder
+        self._limit_s = limit_s
         address = f"unix:{host.socket}" if isinstance(host, Daemon) else host
         # No variable or config file of the developer's own.
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ORINBENCH_")}
@@ -37,7 +38,7 @@ class Orinbench:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=self._limit_s,
             check=False,
         )
 
@@ -153,9 +154,9 @@ class Terminal:
 
 
 @contextmanager
-def program_in(folder: Path, host: Daemon | str) -> Iterator[Orinbench]:
+def program_in(folder: Path, host: Daemon | str, limit_s: float = 60) -> Iterator[Orinbench]:
     """The program, and the end of all that was started with it."""
-    program = Orinbench(folder, host)
+    program = Orinbench(folder, host, limit_s)
     try:
         yield program
     finally:
