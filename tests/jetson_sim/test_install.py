@@ -98,6 +98,8 @@ def test_an_unknown_option_shows_how_to_use_it(name: str) -> None:
 @pytest.mark.root
 @pytest.mark.tool("systemd-sysusers")
 @pytest.mark.tool("/usr/bin/python3")
+# The environment is filled from a package index, twice.
+@pytest.mark.timeout(300)
 def test_installing_twice_and_removing_leaves_nothing_but_data(tmp_path: Path) -> None:
     """A real install below a root: programs that start, a second run that writes nothing, a clean removal."""
     root = build(tmp_path / "root", "agx-orin-64gb").root
