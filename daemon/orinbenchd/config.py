@@ -150,7 +150,7 @@ class Config(Section):
 
     @property
     def hidden(self) -> Hidden:
-        """What no worker may see of the daemon: its data, its configuration, its sockets."""
+        """What no worker may see of the daemon: its data, its configuration, its sockets, its private key of TLS."""
         files = (self._file, self.socket, self.power_socket, self.tls.key if self.tls is not None else None)
         return Hidden((self.data_dir, SYSTEM_CONFIG.parent), tuple(path for path in files if path is not None))
 

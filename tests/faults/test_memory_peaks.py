@@ -47,11 +47,13 @@ def _board(folder: Path, **settings: Any) -> Iterator[tuple[Daemon, Path]]:
     script = folder / "worker.py"
     script.write_text(_WORKER)
     python = folder / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} {script} "$@"\n')
+    python.write_text(f'#!/bin/sh\n[ "$1" != -m ] || set -- {script} "$@"\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
     readings = folder / "readings"
     readings.write_text("")
-    with running(folder, runtimes={"default": {"python": str(python)}}, **settings) as daemon:
+    runtimes = {"default": {"python": str(python)}}
+    # From inside a sandbox the worker could not look at the file.
+    with running(folder, runtimes=runtimes, isolation="none", **settings) as daemon:
         yield daemon, readings
 
 

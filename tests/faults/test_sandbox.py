@@ -31,8 +31,8 @@ NO_NETWORK_NAMESPACES = (
 # What works at which level; see `attempts`.
 NETWORK = {"IPv4", "IPv6", "an abstract socket"}
 FILES = {
-    "the daemon's socket", "the journal", "the configuration", "a key at home", "writing to the data",
-    "writing to a model", "writing to its own runtime", "seeing the daemon", "signalling the daemon",
+    "the daemon's socket", "the journal", "the board's key", "the configuration", "a key at home",
+    "writing to the data", "writing to a model", "writing to its own runtime", "seeing the daemon", "signalling the daemon",
 }  # fmt: skip
 OWN = {"its scratch", "its cache", "a temporary file", "reading a model"}
 
@@ -89,6 +89,7 @@ def attempts(daemon: Daemon, home: Path, python: Path, mark: str) -> dict[str, l
     return {
         "the daemon's socket": ["connect", int(socket.AF_UNIX), str(daemon.socket)],
         "the journal": ["read", str(data), "journal.sqlite"],
+        "the board's key": ["read", str(data), "board.key"],
         "the configuration": ["read", str(daemon.folder), daemon.config.name],
         "a key at home": ["read", str(home), "key"],
         "writing to the data": ["append", str(data), mark],

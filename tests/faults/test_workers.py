@@ -182,8 +182,8 @@ def test_a_missing_interpreter_is_one_clear_failure(folder: Path) -> None:
 
 
 def test_a_chatty_worker_leaves_only_its_last_64_kib(play: Play) -> None:
-    """Ten megabytes on standard error do not fill the daemon: the failure keeps the end of it."""
-    _, _, records = play("sys.stderr.write('\\n'.join(f'{\"x\" * 50} {i}' for i in range(200000))); os._exit(9)")
+    """A megabyte on standard error do not fill the daemon: the failure keeps the end of it."""
+    _, _, records = play("for i in range(20000): print('x' * 50, i, file=sys.stderr)\nos._exit(9)")
 
     tail = finished_of(records).failure.stderr_tail
     assert 60_000 < len(tail) <= 65_536
