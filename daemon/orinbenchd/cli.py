@@ -6,9 +6,11 @@ import argparse
 import asyncio
 import json
 import os
+import resource
 import sys
 from pathlib import Path
 
+from orinbenchd.doors.commands import add_commands
 from orinbenchd.start_error import StartError
 from orinbenchd.version import version
 
@@ -39,18 +41,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"orinbenchd {version()}")
     parser.set_defaults(action=_serve)
     commands = parser.add_subparsers(title="other commands", metavar="")
-    _add_token(commands)
+    add_commands(commands)
     _add_tegrastats(commands)
     return parser
-
-
-def _add_token(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    token = commands.add_parser("token", help="make a token for clients that come by TCP")
-    verbs = token.add_subparsers(required=True, metavar="create")
-    create = verbs.add_parser("create", help="print a new token and the lines for the configuration")
-    create.add_argument("--name", required=True, help="who will use it; shown in logs and runs")
-    create.add_argument("--role", choices=["watch", "submit", "admin"], default="submit")
-    create.set_defaults(action=_create_token)
 
 
 def _add_tegrastats(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -66,6 +59,7 @@ def _serve(options: argparse.Namespace) -> int:
 
     settings = config.load_config(options.config)
     logs.configure(settings.log_level)
+    _allow_connections()
     # A worker is started by exec of a fresh interpreter; gRPC must not hook into that.
     os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
     # Its C core would print beside our one line for people.
@@ -78,17 +72,10 @@ def _serve(options: argparse.Namespace) -> int:
     return asyncio.run(serve())
 
 
-def _create_token(options: argparse.Namespace) -> int:
-    import secrets
-    from hashlib import sha256
-
-    token = secrets.token_urlsafe(32)
-    print(token)  # noqa: T201  # shown once, kept nowhere
-    lines = ["[[tokens]]", f'name = "{options.name}"', f'role = "{options.role}"']
-    lines.append(f'sha256 = "{sha256(token.encode()).hexdigest()}"')
-    print("give the token to the client (ORINBENCH_TOKEN), and add to the configuration:\n", file=sys.stderr)  # noqa: T201
-    print("\n".join(lines), file=sys.stderr)  # noqa: T201
-    return 0
+def _allow_connections() -> None:
+    """Take as many open files as the system lets us: a thousand connections must not keep the journal from its own."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _parse_tegrastats(options: argparse.Namespace) -> int:

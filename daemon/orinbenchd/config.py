@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import socket
 import sys
@@ -11,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, model_validator
 
+from orinbenchd.doors.roles import Role
 from orinbenchd.sandbox import Hidden, Level
 from orinbenchd.start_error import StartError
 
@@ -19,7 +21,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-Role = Literal["watch", "submit", "admin"]
 SYSTEM_CONFIG = Path("/etc/orinbench/orinbenchd.toml")
 
 
@@ -29,12 +30,26 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Token(Section):
-    """Someone who may come in by TCP. Only the hash of the token is kept."""
+class TlsClient(Section):
+    """Someone who may come in by a certificate: `name` is its common name or one of its alternative names."""
 
-    name: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+    name: Annotated[str, StringConstraints(min_length=1, max_length=253)]
     role: Role
-    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Tls(Section):
+    """TLS of the TCP door, all files PEM. With `client_ca` every client must show a certificate of that authority."""
+
+    certificate: Path
+    key: Path
+    client_ca: Path | None = None
+    clients: list[TlsClient] = []
+
+    @model_validator(mode="after")
+    def _authority(self) -> Tls:
+        if self.clients and self.client_ca is None:
+            raise ValueError("clients: names need the authority that vouches for them: set client_ca")
+        return self
 
 
 class Runtime(Section):
@@ -47,7 +62,15 @@ class Limits(Section):
     """Bounds that keep the daemon's memory and disk finite."""
 
     queue_length: Annotated[int, Field(ge=1)] = 256
-    watchers: Annotated[int, Field(ge=1)] = 256
+    # Unfinished runs of one submitter who comes by TCP.
+    queue_per_submitter: Annotated[int, Field(ge=1)] = 64
+    # Open streams (watches, uploads) in all, and of one caller who comes by TCP.
+    streams: Annotated[int, Field(ge=1)] = 256
+    streams_per_caller: Annotated[int, Field(ge=1)] = 64
+    # Connections to each door; more are closed at once.
+    connections: Annotated[int, Field(ge=1)] = 512
+    # An upload that sends nothing for so long is ended; what came of it is kept.
+    upload_silence_s: Annotated[float, Field(gt=0)] = 60.0
     artifact_gib: Annotated[float, Field(gt=0)] = 64.0
     samples: Annotated[int, Field(ge=1)] = 1_000_000
     # What one worker may write: its scratch folder and the cache of its model.
@@ -91,7 +114,7 @@ class Config(Section):
     socket: Path | None
     socket_group: str | None = None
     tcp: str | None = None
-    tokens: list[Token] = []
+    tls: Tls | None = None
     root: Path = Path("/")
     power_socket: Path | None = None
     # An interpreter that has jetson-stats; without it jtop is not used.
@@ -118,7 +141,9 @@ class Config(Section):
         if self.socket is not None and len(os.fsencode(self.socket)) > 107:
             raise ValueError(f"socket: {self.socket} is longer than the 107 bytes a Unix socket may have")
         if self.tcp is not None:
-            _check_tcp(self.tcp, bool(self.tokens))
+            _check_tcp(self.tcp, self.tls is not None)
+        elif self.tls is not None:
+            raise ValueError("tls: is of the TCP door only: set tcp")
         if "default" not in self.runtimes:
             raise ValueError("runtimes: one must be called 'default'")
         return self
@@ -126,7 +151,7 @@ class Config(Section):
     @property
     def hidden(self) -> Hidden:
         """What no worker may see of the daemon: its data, its configuration, its sockets."""
-        files = (self._file, self.socket, self.power_socket)
+        files = (self._file, self.socket, self.power_socket, self.tls.key if self.tls is not None else None)
         return Hidden((self.data_dir, SYSTEM_CONFIG.parent), tuple(path for path in files if path is not None))
 
 
@@ -171,7 +196,13 @@ def _defaults() -> dict[str, Any]:
 
 
 def _resolve(values: dict[str, Any], folder: Path) -> None:
-    for key in ("data_dir", "socket", "root", "power_socket"):
+    _resolve_paths(values, ("data_dir", "socket", "root", "power_socket"), folder)
+    if isinstance(values.get("tls"), dict):
+        _resolve_paths(values["tls"], ("certificate", "key", "client_ca"), folder)
+
+
+def _resolve_paths(values: dict[str, Any], keys: tuple[str, ...], folder: Path) -> None:
+    for key in keys:
         if isinstance(values.get(key), str):
             values[key] = folder / values[key] if values[key] else None
     runtimes = values.get("runtimes")
@@ -184,20 +215,26 @@ def _explain(problem: Any) -> str:
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         known = list(Config.model_fields)
-        for section in (Limits, Deadlines, Retention, Runtime, Token):
+        for section in (Limits, Deadlines, Retention, Runtime, Tls, TlsClient):
             known += section.model_fields
         close = get_close_matches(str(problem["loc"][-1]), known, 1)
         return f"unknown key {key!r}" + (f": did you mean {close[0]!r}?" if close else "")
     return f"{key}: {problem['msg']}" if key else str(problem["msg"])
 
 
-def _check_tcp(address: str, has_tokens: bool) -> None:
+def _check_tcp(address: str, encrypted: bool) -> None:
     host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or not 0 <= int(port) <= 65535:
+    if not colon or not host or not port.isdecimal() or not 0 <= int(port) <= 65535:
         raise ValueError(f"tcp: {address!r} is not host:port")
-    if host not in ("127.0.0.1", "localhost", "[::1]"):
+    if not encrypted and not _is_loopback(host.strip("[]")):
         raise ValueError(
-            f"tcp: {host or 'an empty host'} is not a loopback address; others need TLS, which is not there"
+            f"tcp: {host} is not a loopback address, so it needs TLS: make certificates with 'orinbenchd certs init' "
+            "and set [tls]"
         )
-    if not has_tokens:
-        raise ValueError("tcp: needs at least one [[tokens]] entry: make one with 'orinbenchd token create'")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

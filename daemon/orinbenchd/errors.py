@@ -115,8 +115,3 @@ def disk_low(free: int, needed: int) -> ResourceExhausted:
         free_bytes=free,
         needed_bytes=needed,
     )
-
-
-def too_many_watchers(limit: int) -> ResourceExhausted:
-    """Return the error for one stream more than the board serves."""
-    return ResourceExhausted("TOO_MANY_WATCHERS", f"{limit} streams are open already: try again later", limit=limit)

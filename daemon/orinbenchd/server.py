@@ -24,6 +24,10 @@ from orinbenchd.artifacts.prepare import ModelPreparer
 from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.board.board import Board
 from orinbenchd.config import Config
+from orinbenchd.doors.doorkeeper import Doorkeeper
+from orinbenchd.doors.seats import Seats
+from orinbenchd.doors.tls import Certificates
+from orinbenchd.doors.tokens import TokenFile
 from orinbenchd.failpoints import failpoint, refuse_unknown
 from orinbenchd.journal import salvage
 from orinbenchd.journal.reader import Reader
@@ -34,8 +38,9 @@ from orinbenchd.runs.surroundings import Surroundings
 from orinbenchd.sandbox import choose
 from orinbenchd.services.artifacts import ArtifactService
 from orinbenchd.services.board import BoardService
-from orinbenchd.services.interceptor import Doorkeeper, Interceptor
+from orinbenchd.services.interceptor import Interceptor
 from orinbenchd.services.runs import RunService
+from orinbenchd.signing import board_key
 from orinbenchd.start_error import StartError
 from orinbenchd.telemetry.setup import make_hub
 from orinbenchd.version import version
@@ -56,8 +61,15 @@ _OPTIONS = [
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
     ("grpc.so_reuseport", 0),
-    ("grpc.max_receive_message_length", 8 << 20),
+    # A chunk of an artifact is the largest that may come: 1 MiB.
+    ("grpc.max_receive_message_length", 2 << 20),
     ("grpc.max_send_message_length", 8 << 20),
+    # Whoever connects and says nothing, or speaks half a sentence, is let go of.
+    ("grpc.server_handshake_timeout_ms", 10_000),
+    ("grpc.max_connection_idle_ms", 300_000),
+    ("grpc.max_concurrent_streams", 128),
+    ("grpc.max_metadata_size", 8 << 10),
+    ("grpc.absolute_max_metadata_size", 16 << 10),
 ]
 _OPENED = failpoint("start.opened")
 _BOUND = failpoint("start.bound")
@@ -97,6 +109,9 @@ class Daemon:
             profile = load_hardware(config.profile)
         except DeclarationError as error:
             raise StartError(f"profile: {error}") from None
+        key = board_key(config.data_dir)
+        doorkeeper, seats = Doorkeeper(config, TokenFile(config.data_dir)), Seats(config.limits)
+        self._certificates = Certificates(config.tls) if config.tls is not None else None
         wedged = await leftover.end(config.data_dir, config.deadlines.reap_s)
         for scratch in config.data_dir.glob("worker-*"):
             remove_tree(scratch)
@@ -124,19 +139,29 @@ class Daemon:
             isolation=sandbox.isolation,
         )
         around = Surroundings(
-            config, profile.declaration, board, self._hub, store, sandbox, self._runtimes, packages[0], self._on_wedged
+            config,
+            profile.declaration,
+            board,
+            self._hub,
+            store,
+            sandbox,
+            self._runtimes,
+            packages[0],
+            self._on_wedged,
+            key,
         )
         self._manager = RunManager(self._writer, self._reader, around, profile)
         await self._manager.recover()
         if wedged:
             self._on_wedged(wedged)
         await self._hub.start()
-        runs = RunService(self._manager, config.limits.watchers)
-        boards = BoardService(config, profile, board, self._hub, self._manager, self._runtimes, lambda: runs.watchers)
-        self._server = grpc.aio.server(interceptors=[Interceptor(Doorkeeper(config.tokens))], options=_OPTIONS)
-        run_pb2_grpc.add_RunServiceServicer_to_server(runs, self._server)
+        boards = BoardService(config, profile, board, self._hub, self._manager, self._runtimes, seats, key)
+        preparer, silence_s = ModelPreparer(store, config.data_dir), config.limits.upload_silence_s
+        artifacts = ArtifactService(store, preparer, self._manager, silence_s)
+        options = [*_OPTIONS, ("grpc.max_allowed_incoming_connections", config.limits.connections)]
+        self._server = grpc.aio.server(interceptors=[Interceptor(doorkeeper, seats)], options=options)
+        run_pb2_grpc.add_RunServiceServicer_to_server(RunService(self._manager), self._server)
         board_pb2_grpc.add_BoardServiceServicer_to_server(boards, self._server)
-        artifacts = ArtifactService(store, ModelPreparer(store, config.data_dir), self._manager)
         artifact_pb2_grpc.add_ArtifactServiceServicer_to_server(artifacts, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection(_service_names(), self._server)
@@ -147,7 +172,7 @@ class Daemon:
         if config.socket is not None:
             _clear_socket(config.socket)
             self._bind(f"unix:{config.socket}", str(config.socket))
-        port = self._bind(config.tcp, config.tcp) if config.tcp is not None else None
+        port = self._bind(config.tcp, config.tcp, self._certificates) if config.tcp is not None else None
         await self._server.start()
         _BOUND()
         if config.socket is not None:
@@ -164,9 +189,12 @@ class Daemon:
         ready = {"event": "ready", "socket": str(config.socket) if config.socket else None, "tcp_port": port}
         print(json.dumps(ready), flush=True)  # noqa: T201  # for whoever started us and waits
 
-    def _bind(self, address: str, shown: str) -> int:
+    def _bind(self, address: str, shown: str, certificates: Certificates | None = None) -> int:
         try:
-            port = self._server.add_insecure_port(address)
+            if certificates is None:
+                port = self._server.add_insecure_port(address)
+            else:
+                port = self._server.add_secure_port(address, certificates.credentials())
         except RuntimeError:
             port = 0
         if port == 0:

@@ -101,6 +101,21 @@ def require(model: Model, what: str, names: tuple[str, ...]) -> None:
         raise _incomplete(model, f"no {what} is among its files: one must be {', '.join(names)}")
 
 
+def model_type(model: Model) -> str:
+    """Return what config.json calls the architecture. Raises WorkerFailure (model)."""
+    require(model, "config", ("config.json",))
+    return str(_read_json(model, "config.json").get("model_type"))
+
+
+def end_tokens(model: Model) -> frozenset[int]:
+    """Return the tokens that end a reply, as generation_config.json says, else config.json; empty if neither does."""
+    for name in ("generation_config.json", "config.json"):
+        ends = _read_json(model, name).get("eos_token_id") if name in model.files else None
+        if ends is not None:
+            return frozenset(ends if isinstance(ends, list) else [ends])
+    return frozenset()
+
+
 def _refuse_code(model: Model, weights: list[str]) -> None:
     for name in model.files:
         if name.endswith(_CODE) and name not in weights:

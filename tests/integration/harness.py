@@ -11,13 +11,15 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import grpc
 import psutil
 from google.rpc import error_details_pb2, status_pb2
 from orinbench.v1 import artifact_pb2, artifact_pb2_grpc, board_pb2_grpc, record_pb2, run_pb2, run_pb2_grpc
 from orinbench_profiles import canonical_json, digest_bytes
+from orinbenchd.doors.roles import ORDER
+from orinbenchd.doors.tokens import TokenFile
 
 from tests.faults.validators import body, finished_of, samples_of, whole
 
@@ -106,6 +108,12 @@ class Daemon:
         return code
 
 
+def make_tokens(folder: Path) -> dict[str, str]:
+    """Make a token for each role in the data folder of a daemon; return them by role, which is also the name."""
+    tokens = TokenFile(folder / "data")
+    return {role: tokens.create(role, role) for role in ORDER}
+
+
 @contextmanager
 def running(
     folder: Path, *around: str, environment: Mapping[str, str] | None = None, **settings: Any
@@ -119,12 +127,44 @@ def running(
         daemon.close()
 
 
+class _Call(NamedTuple):
+    method: str
+    timeout: float | None
+    metadata: Any
+    credentials: Any
+    wait_for_ready: bool | None
+    compression: Any
+
+
+class _Bearer(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor, grpc.StreamUnaryClientInterceptor):
+    """Puts a token on every call."""
+
+    def __init__(self, token: str) -> None:
+        self._metadata = ("authorization", f"Bearer {token}")
+
+    def _bear(self, proceed: Any, details: Any, request: Any) -> Any:
+        metadata = [*(details.metadata or ()), self._metadata]
+        call = _Call(
+            details.method, details.timeout, metadata, details.credentials, details.wait_for_ready, details.compression
+        )
+        return proceed(call, request)
+
+    intercept_unary_unary: Any = _bear
+    intercept_unary_stream: Any = _bear
+    intercept_stream_unary: Any = _bear
+
+
 class Wire:
     """The raw stubs over one channel."""
 
-    def __init__(self, target: str, token: str | None = None) -> None:
+    def __init__(
+        self, target: str, token: str | None = None, credentials: grpc.ChannelCredentials | None = None
+    ) -> None:
         # A connection of its own, as a client in another process has it.
-        self.channel = grpc.insecure_channel(target, options=[("grpc.use_local_subchannel_pool", 1)])
+        own = [("grpc.use_local_subchannel_pool", 1)]
+        channel = grpc.secure_channel(target, credentials, own) if credentials else grpc.insecure_channel(target, own)
+        self._base = channel
+        self.channel = grpc.intercept_channel(channel, _Bearer(token)) if token else channel
         self.runs = run_pb2_grpc.RunServiceStub(self.channel)
         self.board = board_pb2_grpc.BoardServiceStub(self.channel)
         self.artifacts = artifact_pb2_grpc.ArtifactServiceStub(self.channel)
@@ -133,7 +173,7 @@ class Wire:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.channel.close()
+        self._base.close()
 
     def put(self, data: bytes, digest: str | None = None) -> str:
         """Upload bytes; return their digest."""

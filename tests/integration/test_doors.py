@@ -6,7 +6,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from hashlib import sha256
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from orinbench.v1 import artifact_pb2, board_pb2, run_pb2
-from orinbenchd.services.interceptor import ROLES
+from orinbenchd.doors.roles import ORDER, ROLES
+from orinbenchd.doors.tokens import TokenFile
 
-from tests.integration.harness import Daemon, Wire, connect, reason_of, running, to_toml
+from tests.integration.harness import Daemon, Wire, connect, make_tokens, reason_of, running, to_toml
 
 
 def start_failure(folder: Path, text: str) -> str:
@@ -34,6 +35,7 @@ def start_failure(folder: Path, text: str) -> str:
 
 
 GOOD = {"data_dir": "data", "socket": "d.sock"}
+CLIENT = {"name": "ci", "role": "submit"}
 
 
 @pytest.mark.parametrize(
@@ -43,8 +45,13 @@ GOOD = {"data_dir": "data", "socket": "d.sock"}
         ({"limits": {"queue_lenght": 3}}, "unknown key 'limits.queue_lenght': did you mean 'queue_length'?"),
         ({"telemetry_interval_s": "fast"}, "telemetry_interval_s"),
         ({"profile": "agx-orin-32gb-max"}, "no hardware profile is called 'agx-orin-32gb-max'"),
-        ({"tcp": "0.0.0.0:50061"}, "not a loopback address"),
-        ({"tcp": "127.0.0.1:50061"}, "token"),
+        ({"tcp": "0.0.0.0:50061"}, "0.0.0.0 is not a loopback address, so it needs TLS"),
+        ({"tcp": "board.lab:50061"}, "so it needs TLS"),
+        ({"tcp": ":50061"}, "not host:port"),
+        ({"tcp": "127.0.0.1:50061"}, "nobody could come in: make a token with 'orinbenchd token create"),
+        ({"tls": {"certificate": "c", "key": "k"}}, "tls: is of the TCP door only"),
+        ({"tcp": "[::]:1", "tls": {"certificate": "c", "key": "k", "clients": [CLIENT]}}, "set client_ca"),
+        ({"tcp": "[::]:1", "tls": {"certifikate": "c", "key": "k"}}, "did you mean 'certificate'?"),
         ({"tcp": "localhost"}, "not host:port"),
         ({"runtimes": {"nemo": {"python": "/usr/bin/python3"}}}, "'default'"),
         ({"isolation": "full"}, "isolation: Input should be 'none', 'network' or 'sandbox'"),
@@ -72,8 +79,8 @@ def test_a_taken_port_and_a_taken_socket_are_named(daemon: Daemon, folder: Path)
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        token = {"name": "a", "role": "watch", "sha256": "0" * 64}
-        text = to_toml({"data_dir": "other", "socket": "e.sock", "tcp": address, "tokens": [token]})
+        TokenFile(folder / "other").create("a", "watch")
+        text = to_toml({"data_dir": "other", "socket": "e.sock", "tcp": address})
         assert f"cannot listen on {address}" in start_failure(folder, text)
     assert "another daemon listens there" in start_failure(folder, to_toml(GOOD | {"data_dir": "other"}))
     with connect(daemon) as wire:
@@ -100,13 +107,15 @@ def test_a_journal_of_a_newer_daemon_is_refused(folder: Path) -> None:
 
 
 @pytest.fixture
-def tcp(folder: Path) -> Any:
-    """A daemon with a TCP door and a token for each role."""
-    tokens = [
-        {"name": role, "role": role, "sha256": sha256(f"secret-{role}".encode()).hexdigest()}
-        for role in ("watch", "submit", "admin")
-    ]
-    with running(folder, tcp="127.0.0.1:0", tokens=tokens) as daemon:
+def tokens(folder: Path) -> dict[str, str]:
+    """A token for each role."""
+    return make_tokens(folder)
+
+
+@pytest.fixture
+def tcp(folder: Path, tokens: dict[str, str]) -> Iterator[str]:
+    """The TCP door of a daemon."""
+    with running(folder, tcp="127.0.0.1:0") as daemon:
         yield f"127.0.0.1:{daemon.ready['tcp_port']}"
 
 
@@ -127,7 +136,6 @@ CALLS: dict[str, Any] = {
     "ArtifactService/ListArtifacts": artifact_pb2.ListArtifactsRequest(),
     "ArtifactService/DeleteArtifact": artifact_pb2.DeleteArtifactRequest(),
 }
-RANK = ["watch", "submit", "admin"]
 
 
 def call(wire: Wire, method: str, token: str | None) -> grpc.StatusCode:
@@ -147,17 +155,27 @@ def call(wire: Wire, method: str, token: str | None) -> grpc.StatusCode:
     return grpc.StatusCode.OK
 
 
-def test_every_method_has_its_role_at_the_tcp_door(tcp: str) -> None:
+def test_every_method_of_the_surface_has_a_role() -> None:
+    """A method that the protos have and the table lacks, or the other way round, fails here."""
+    services = [
+        service
+        for module in (run_pb2, board_pb2, artifact_pb2)
+        for service in module.DESCRIPTOR.services_by_name.values()
+    ]
+    assert {f"/{service.full_name}/{method.name}" for service in services for method in service.methods} == set(ROLES)
+
+
+def test_every_method_has_its_role_at_the_tcp_door(tcp: str, tokens: dict[str, str]) -> None:
     """Every method × no token, a wrong token, and each role: refused below its role, answered from it on."""
     assert {f"/orinbench.v1.{method}" for method in CALLS} == set(ROLES)
     refused = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
     with Wire(tcp) as wire:
         for method in CALLS:
             assert call(wire, method, None) == grpc.StatusCode.UNAUTHENTICATED
-            assert call(wire, method, "secret-watc") == grpc.StatusCode.UNAUTHENTICATED
-            for role in RANK:
-                enough = RANK.index(role) >= RANK.index(ROLES[f"/orinbench.v1.{method}"])
-                status = call(wire, method, f"secret-{role}")
+            assert call(wire, method, tokens["admin"][:-1]) == grpc.StatusCode.UNAUTHENTICATED
+            for role in ORDER:
+                enough = ORDER.index(role) >= ORDER.index(ROLES[f"/orinbench.v1.{method}"])
+                status = call(wire, method, tokens[role])
                 assert (status not in refused) == enough, (method, role, status)
                 assert status != grpc.StatusCode.INTERNAL, method
 
@@ -178,6 +196,9 @@ def test_health_and_reflection_answer_without_a_token(tcp: str) -> None:
         for service in ("", "orinbench.v1.RunService"):
             answer = health.Check(health_pb2.HealthCheckRequest(service=service))
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
+            watch = health.Watch(health_pb2.HealthCheckRequest(service=service))
+            assert next(watch).status == health_pb2.HealthCheckResponse.SERVING
+            watch.cancel()
         stub = reflection_pb2_grpc.ServerReflectionStub(channel)
         request = reflection_pb2.ServerReflectionRequest(list_services="")
         (listed,) = list(stub.ServerReflectionInfo(iter([request])))

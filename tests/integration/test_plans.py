@@ -124,9 +124,19 @@ def test_an_unknown_run_is_not_found_everywhere(wire: Wire) -> None:
             assert reason_of(error.value)[1] == "RUN_NOT_FOUND"
 
 
+@pytest.mark.parametrize("after_seq", [10**6, 2**63, 2**64 - 1])
+def test_a_cursor_beyond_the_end_is_named(wire: Wire, after_seq: int) -> None:
+    """A cursor that no run has, up to the largest a message can hold, is refused as such."""
+    run = wire.create(wire.plan(1))
+    list(wire.watch(run.name))
+    with pytest.raises(grpc.RpcError) as error:
+        list(wire.watch(run.name, after_seq))
+    assert reason_of(error.value)[:2] == (grpc.StatusCode.OUT_OF_RANGE, "CURSOR_OUT_OF_RANGE")
+
+
 def test_watchers_have_a_limit_and_leave_room_when_they_go(folder: Path) -> None:
     """The stream over the limit is refused; when one ends the next is let in."""
-    with running(folder, limits={"watchers": 2}) as daemon, connect(daemon) as wire:
+    with running(folder, limits={"streams": 2}) as daemon, connect(daemon) as wire:
         run = wire.create(wire.plan(10_000, delay_ms=20))
         request = run_pb2.WatchRunRequest(name=run.name)
         streams = [wire.runs.WatchRun(request) for _ in range(2)]

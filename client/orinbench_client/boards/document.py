@@ -26,16 +26,29 @@ def head(group: Group) -> Document:
             "replicates": REPLICATES,
             "seed": SEED,
         },
+        "signatures": [
+            {"model_id": run.facts.model.name, "run_id": run.facts.run_id, **standing(run.facts)}
+            for run in group.runs
+            if run.facts.standing is not None
+        ],
         "unranked": [
             {
                 "model_id": entry.run.model.name,
                 "run_id": entry.run.run_id,
                 "axes": list(entry.axes),
                 "cause": entry.cause,
+                **standing(entry.run),
             }
             for entry in group.unranked
         ],
     }
+
+
+def standing(facts: RunFacts) -> Document:
+    """Return whose signature a run bears and what it is worth; nothing where boards do not sign."""
+    if facts.standing is None:
+        return {}
+    return {"signature": facts.standing, "signed_by": facts.signer or facts.key_id or None}
 
 
 def labelled(label: Labelled) -> dict[str, str]:

@@ -57,6 +57,14 @@ def yes(name: str) -> Callable[[Row], str | None]:
     return lambda row: "yes" if row[name] else "no"
 
 
+def _signature(row: Row) -> str | None:
+    """Return what a signature is worth and whose it is: the name of a trusted key, else the head of its digest."""
+    standing, signer = row.get("signature"), row.get("signed_by")
+    if standing != "trusted":
+        signer = signer[7:19] if signer else "nobody"
+    return None if standing is None else f"{standing} ({signer})"
+
+
 _RANK = Column("Rank", plain("rank"))
 _MODEL = Column("Model", plain("model_id"))
 _CER = Column("CER", fixed("cer", 4))
@@ -129,6 +137,7 @@ UNRANKED = (
     Column("Not ranked by", plain("axes")),
     Column("Cause", plain("cause")),
 )
+SIGNATURES = (_MODEL, Column("Run", plain("run_id")), Column("Signature", _signature))
 #: What a cost on a Pareto front is called.
 COSTS = {
     "peak_memory_gib": "peak memory, GiB",
@@ -150,6 +159,7 @@ def board_tables(document: Document) -> list[Table]:
         make_table("Energy", _ENERGY, boards.get("energy", {}).get("rows", [])),
         *(table for front in boards.get("pareto", {}).values() for table in _front_tables(front)),
         make_table("Diagnostics", _DIAGNOSTIC, [_diagnostic(entry) for entry in document["diagnostics"]]),
+        make_table("Signatures", SIGNATURES, document["signatures"]),
         make_table("Not ranked", UNRANKED, [{**row, "axes": ", ".join(row["axes"])} for row in document["unranked"]]),
     ]
     return [table for table in tables if table.cells]

@@ -16,6 +16,8 @@ IntArray = npt.NDArray[np.int64]
 Axis = Literal["accuracy", "memory", "speed", "energy"]
 AXES: tuple[Axis, ...] = ("accuracy", "memory", "speed", "energy")
 Origin = Literal["orinbench", "peste-1", "peste-2", "parse-upstream"]
+#: What a signature is worth to whoever reads the bundle.
+Standing = Literal["trusted", "unknown", "invalid"]
 SUCCEEDED = "succeeded"
 
 
@@ -126,7 +128,8 @@ class RunFacts:
 
     `causes` are reasons for which the run cannot be ranked at all, found when it was imported or read. `end_ns`
     orders runs of one model (since the epoch, 0 where not recorded). `energy_uj` is int64 (samples,) in microjoules.
-    `unread` names an axis whose readings are there but unusable, with the cause.
+    `unread` names an axis whose readings are there but unusable, with the cause. `key_id` is the key of the board that
+    signed the run, "" where none did; `standing` is what that is worth, None where boards do not sign (imports).
     """
 
     run_id: str
@@ -145,6 +148,10 @@ class RunFacts:
     unread: Mapping[Axis, str] = field(default_factory=dict)
     facts: ModelFacts = field(default_factory=ModelFacts)
     end_ns: int = 0
+    key_id: str = ""
+    standing: Standing | None = None
+    #: By what name the key is trusted, where it is.
+    signer: str = ""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from orinbench_client.bundles.model import (
     Violation,
 )
 from orinbench_client.bundles.native import NativeContent, answer_of, audio_seconds
+from orinbench_client.bundles.signature import check_signature
 
 _NS = 1e9
 #: Above these a reading is broken; below them the sums of any suite are exact in 64 bits.
@@ -56,6 +57,7 @@ def facts_of(run: Run, content: NativeContent) -> RunFacts:
     samples = content.ordered()
     timing, speed_unread = _timing(samples)
     energy_uj, energy_unread = _energy(samples, content.energy_j)
+    signature = check_signature(run, content)
     return RunFacts(
         run_id=run_id_of(run),
         origin="orinbench",
@@ -72,6 +74,9 @@ def facts_of(run: Run, content: NativeContent) -> RunFacts:
         unread={**speed_unread, **energy_unread},
         facts=_model_facts(run),
         end_ns=run.end_time.ToNanoseconds(),
+        causes=(f"signature invalid: {signature.problem}",) if signature.problem else (),
+        key_id=signature.key_id,
+        standing="invalid" if signature.problem else "unknown",
     )
 
 

@@ -16,11 +16,14 @@ from rich.cells import cell_len
 
 HostOption = Annotated[
     str | None,
-    typer.Option("--host", metavar="ADDRESS", help="unix:/path, /path or host:port (ORINBENCH_HOST)."),
+    typer.Option("--host", metavar="ADDRESS", help="unix:/path, /path, host:port or tls://host:port."),
 ]
 TokenOption = Annotated[
     Path | None,
     typer.Option("--token-file", metavar="FILE", help="Token of a TCP door (ORINBENCH_TOKEN, …_TOKEN_FILE)."),
+]
+TrustOption = Annotated[
+    Path | None, typer.Option("--trust", metavar="FILE", help="List of trusted boards; your own if not given.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Name of the run.")]

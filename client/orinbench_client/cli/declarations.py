@@ -65,7 +65,7 @@ def _list_models(context: typer.Context, as_json: JsonOption = False) -> None:
 def describe(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a checkpoint.")],
     engine: Annotated[str, typer.Option(help="Engine that loads it: torch, onnxruntime.")],
-    adapter: Annotated[str, typer.Option(help="Adapter of its task: whisper, ctc, qwen-asr, nemo-rnnt.")],
+    adapter: Annotated[str, typer.Option(help="Adapter of its task: whisper, ctc, chat, audio-chat, ...")],
     name: Annotated[str | None, typer.Option("--id", help="Its name; the folder's, if not given.")] = None,
     dtype: Annotated[str | None, typer.Option(help="Its native type, where no safetensors file says it.")] = None,
     title: Annotated[str | None, typer.Option(help="Its name for people.")] = None,

@@ -89,4 +89,6 @@ def describe(found: dict[str, Any]) -> str:
     lines = [f"{found['model']} on {found['suite']}: {found['state']}", *([", ".join(figures)] if figures else [])]
     if found["violations"]:
         lines.append(f"violations: {', '.join(sorted(set(found['violations'])))}")
+    if found["signature"]["standing"] == "invalid":
+        lines.append("the signature of the board DOES NOT HOLD: this run is ranked nowhere")
     return "\n".join([*lines, f"bundle: {found['bundle']}"])

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from orinbench_client.cli.common import TrustOption
+
 ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder of bundles.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the boards are written.")]
 SuiteOption = Annotated[str | None, typer.Option("--suite", metavar="ID", help="Only this suite.")]
@@ -27,19 +29,32 @@ def leaderboard(
     normalizer: NormalizerOption = None,
     scorer: ScorerOption = None,
     check: CheckOption = False,
+    trust: TrustOption = None,
+    trusted_only: Annotated[
+        bool, typer.Option("--trusted-only", help="Rank only what a trusted board signed (official boards).")
+    ] = False,
 ) -> None:
     """Make the leaderboards of a results folder.
+
+    Each run is marked by its board's signature: trusted (orinbench trust), unknown, or invalid, which is never ranked.
 
     \b
     orinbench leaderboard --results results --out boards
     orinbench leaderboard --results results --out boards --check
+    orinbench leaderboard --results results --out boards --trusted-only --trust results/trust.json
     """
     from orinbench_client.boards.output import differing, make_files, write_files
     from orinbench_client.bundles.results import find_bundles, load_run
+    from orinbench_client.bundles.trust import TrustList, trust_file
     from orinbench_client.cli.score import one_of
 
     by = one_of(normalizer, scorer) if normalizer or scorer else None
-    files = make_files([load_run(path, by) for path in find_bundles(results, suite)])
+    trusted = TrustList(trust or trust_file())
+    runs = [trusted.judge(load_run(path, by), trusted_only) for path in find_bundles(results, suite)]
+    for run in runs:
+        if run.facts.standing == "invalid":
+            typer.echo(f"{run.facts.run_id}: not ranked: {'; '.join(run.facts.causes)}", err=True)
+    files = make_files(runs)
     if not check:
         write_files(out, files)
         typer.echo(f"{out}: {len(files)} files")

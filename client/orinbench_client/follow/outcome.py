@@ -11,6 +11,7 @@ from orinbench.v1.run_pb2 import RunPlan
 
 from orinbench_client.bundles.model import Counts
 from orinbench_client.bundles.results import load_run
+from orinbench_client.bundles.trust import TrustList, trust_file
 from orinbench_client.errors import BadInput
 from orinbench_client.scoring.grades import Grading, find_scorer, stats_of
 from orinbench_client.statistics import Replicates, percentile_interval
@@ -40,7 +41,7 @@ def matching_suite(plan: RunPlan, name: str | None, note: Callable[[str], None])
 
 def outcome(bundle: Path) -> dict[str, Any]:
     """Return what a bundle says of its run, for people and scripts. What is not known is left out."""
-    scored = load_run(bundle)
+    scored = TrustList(trust_file()).judge(load_run(bundle), demanded=False)
     facts, timing, memory = scored.facts, scored.facts.timing, scored.facts.memory
     found: dict[str, Any] = {
         "run": facts.run_id,
@@ -48,6 +49,7 @@ def outcome(bundle: Path) -> dict[str, Any]:
         "model": facts.model.name,
         "state": facts.state,
         "bundle": str(bundle),
+        "signature": {"standing": facts.standing, "key_id": facts.key_id, "signer": facts.signer},
         "violations": [violation.reason for violation in facts.violations],
     }
     if facts.failure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import grpc
@@ -14,9 +15,10 @@ from orinbench.v1 import artifact_pb2, artifact_pb2_grpc, board_pb2, board_pb2_g
 from orinbench.v1.record_pb2 import Record, RunState
 from orinbench.v1.telemetry_pb2 import Telemetry
 
-from orinbench_client.errors import BoardRefused, BoardUnreachable
+from orinbench_client.errors import BadInput, BoardRefused, BoardUnreachable, OrinbenchError
 from orinbench_client.sdk.address import Address
 from orinbench_client.sdk.backoff import Backoff
+from orinbench_client.sdk.diagnose import diagnose
 from orinbench_client.sdk.translate import is_link_loss, translate
 from orinbench_client.sdk.upload import OnPosition, Upload, requests
 from orinbench_client.sdk.watch import OnLost, Patience, Watch
@@ -65,6 +67,27 @@ def require_api(board: board_pb2.Board) -> None:
         )
 
 
+def open_channel(address: Address) -> grpc.aio.Channel:
+    """Return a channel to a board. Raises BadInput for a file of TLS that cannot be read."""
+    tls = address.tls
+    if tls is None:
+        return grpc.aio.insecure_channel(address.target, options=CHANNEL_OPTIONS)
+    credentials = grpc.ssl_channel_credentials(_pem(tls.ca), _pem(tls.key), _pem(tls.certificate))
+    return grpc.aio.secure_channel(address.target, credentials, options=CHANNEL_OPTIONS)
+
+
+def _pem(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}: see ORINBENCH_CA, _CERT and _KEY") from None
+    if b"-----BEGIN " not in data:
+        raise BadInput(f"{path}: holds neither a certificate nor a key in PEM form")
+    return data
+
+
 class Client:
     """Calls to the daemon at one address. Use as an async context manager, on one event loop.
 
@@ -73,13 +96,14 @@ class Client:
     """
 
     def __init__(self, address: Address, deadline_s: float = 10.0) -> None:
-        self.target = address.target
+        self.target = str(address)
+        self._address = address
         self._deadline_s = deadline_s
         metadata = [("orinbench-api", str(API_REVISION))]
         if address.token:
             metadata.append(("authorization", f"Bearer {address.token}"))
         self._metadata = grpc.aio.Metadata(*metadata)
-        self._channel = grpc.aio.insecure_channel(self.target, options=CHANNEL_OPTIONS)
+        self._channel = open_channel(address)
         # The generated stubs serve both worlds; their types for asyncio have names of their own.
         self._runs = cast("RunServiceAsyncStub", run_pb2_grpc.RunServiceStub(self._channel))
         self._board = cast("BoardServiceAsyncStub", board_pb2_grpc.BoardServiceStub(self._channel))
@@ -105,7 +129,7 @@ class Client:
                 if answer.status == health_pb2.HealthCheckResponse.SERVING:
                     return
         except grpc.aio.AioRpcError as error:
-            raise translate(error, self.target) from None
+            raise await self._explain(error) from None
         finally:
             call.cancel()
         raise BoardUnreachable(f"the daemon at {self.target} ended before it was ready")
@@ -184,7 +208,7 @@ class Client:
             async for response in call:
                 yield response.telemetry
         except grpc.aio.AioRpcError as error:
-            raise translate(error, self.target) from None
+            raise await self._explain(error) from None
         finally:
             call.cancel()
 
@@ -206,7 +230,7 @@ class Client:
                 return
             except grpc.aio.AioRpcError as error:
                 if not is_link_loss(error) or backoff.tries + 1 >= _TRIES:
-                    raise translate(error, self.target) from None
+                    raise await self._explain(error) from None
             await asyncio.sleep(backoff.next())
             kept = (await self.missing([upload.digest])).get(upload.digest, upload.size_bytes)
             if kept > offset:
@@ -244,6 +268,15 @@ class Client:
             raise
         await call
 
+    async def _explain(self, error: grpc.aio.AioRpcError) -> OrinbenchError:
+        """Return our error; of a TCP door that cannot be passed, with the cause that gRPC tells badly or not at all."""
+        found = translate(error, self.target)
+        if isinstance(found, BoardUnreachable) and not self._address.target.startswith("unix:"):
+            cause = await asyncio.to_thread(diagnose, self._address)
+            if cause is not None:
+                return BoardUnreachable(f"cannot reach a board at {self.target}: {cause}")
+        return found
+
     async def _call(self, method: Call[R], request: Any, tries: int = _TRIES) -> R:
         backoff = Backoff()
         while True:
@@ -251,5 +284,5 @@ class Client:
                 return await method(request, timeout=self._deadline_s, metadata=self._metadata)
             except grpc.aio.AioRpcError as error:
                 if not is_link_loss(error) or backoff.tries + 1 >= tries:
-                    raise translate(error, self.target) from None
+                    raise await self._explain(error) from None
             await asyncio.sleep(backoff.next())

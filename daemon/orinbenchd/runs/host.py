@@ -149,14 +149,11 @@ class WorkerHost:
         elif found.reason == "WORKER_EXITED" and tail.startswith("bwrap: "):
             text = f"no sandbox could be made for the worker: {tail.strip()}"
             found = failure(pb.FAILURE_CLASS_INFRASTRUCTURE, "SANDBOX_FAILED", text)
-        else:
-            found = with_last_words(found, tail)
+        found = with_last_words(found, tail)
         if code < 0:
-            found.ClearField("exit_code")
             found.signal = -code
         else:
             found.exit_code = code
-        found.stderr_tail = tail
         return found
 
 

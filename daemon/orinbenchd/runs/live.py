@@ -22,7 +22,7 @@ T = TypeVar("T")
 class LiveRun:
     """One unfinished run. Events go in by `apply`, which journals what they mean and returns what is left to do."""
 
-    def __init__(self, writer: Writer, number: int, run: run_pb2.Run) -> None:
+    def __init__(self, writer: Writer, number: int, run: run_pb2.Run, sign: Callable[[run_pb2.Run], None]) -> None:
         self.number = number
         self.run = run
         self.log = RunLog(writer, number)
@@ -33,6 +33,7 @@ class LiveRun:
         self.watchers = 0
         # Runs down while nobody does, if the submitter wants that.
         self.unwatched: asyncio.TimerHandle | None = None
+        self._sign = sign
         self._failure = run.failure if run.HasField("failure") else None
 
     @property
@@ -147,12 +148,15 @@ class LiveRun:
         run = self.run
         run.end_time.CopyFrom(records.now())
         run.record_count, run.record_digest = self.log.last_seq, self.log.digest
+        self._sign(run)
         finished = pb.FinishedRecord(
             state=run.state,
             planned_samples=run.planned_samples,
             accepted_samples=run.accepted_samples,
             record_count=run.record_count,
             record_digest=run.record_digest,
+            signed_verdict=run.signed_verdict,
+            signature=run.signature,
             violations=run.violations,
         )
         for field in ("failure", "memory", "telemetry"):

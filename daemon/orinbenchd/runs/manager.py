@@ -18,6 +18,7 @@ from orinbench.v1.telemetry_pb2 import Telemetry
 from orinbench_profiles import HardwareProfile, Loaded, execution_contract_digest
 
 from orinbenchd.artifacts.store import free_bytes
+from orinbenchd.doors.roles import LOCAL
 from orinbenchd.errors import AlreadyExists, FailedPrecondition, NotFound, ResourceExhausted, Unavailable, disk_low
 from orinbenchd.failpoints import failpoint
 from orinbenchd.journal.reader import Reader
@@ -118,7 +119,7 @@ class RunManager:
         earlier = await self.reader.ask(lambda connection: table.taken(connection, request.request_id))
         if earlier is not None:
             return await self._repeated(request.request_id, plan, earlier)
-        self._check_open(request.plan)
+        self._check_open(request.plan, submitter)
         around = self._around
         async with self._gate:
             checked = await asyncio.to_thread(
@@ -138,7 +139,7 @@ class RunManager:
             run.plan.hardware_profile = self._profile.declaration.id
             run.create_time.FromNanoseconds(time.time_ns())
             number, self._next_number = self._next_number, self._next_number + 1
-            live = LiveRun(self._writer, number, run)
+            live = LiveRun(self._writer, number, run, self._around.key.sign)
             made = await self._whole(self._enqueue(live, request.request_id, plan))
         if made is not None:
             return await self._repeated(request.request_id, plan, made)
@@ -327,7 +328,7 @@ class RunManager:
 
     async def _adopt(self, number: int, run: run_pb2.Run) -> LiveRun:
         """Load an unfinished or resumed run from the journal, with its sums."""
-        live = LiveRun(self._writer, number, run)
+        live = LiveRun(self._writer, number, run, self._around.key.sign)
         recorder = Recorder(live, self._around.hub, self._profile.declaration)
 
         def replay(body: pb.RecordBody) -> None:
@@ -391,7 +392,7 @@ class RunManager:
         if self.wedged:
             raise Unavailable("BOARD_WEDGED", f"the board is wedged: {self.wedged}; {WEDGED_HINT}", hint=WEDGED_HINT)
 
-    def _check_open(self, plan: run_pb2.RunPlan) -> None:
+    def _check_open(self, plan: run_pb2.RunPlan, submitter: str) -> None:
         self._check_taking()
         profile = self._profile.declaration
         if plan.hardware_profile not in ("", profile.id):
@@ -401,12 +402,21 @@ class RunManager:
                 wanted=plan.hardware_profile,
                 board=profile.id,
             )
-        limit = self._around.config.limits.queue_length
-        if len(self._live) >= limit:
-            raise ResourceExhausted("QUEUE_FULL", f"{limit} runs are waiting already: try again later", limit=limit)
+        self._check_queue(submitter)
         free, floor = free_bytes(self._around.config.data_dir), int(profile.free_disk_gib * _GIB)
         if free < floor:
             raise disk_low(free, floor)
+
+    def _check_queue(self, submitter: str) -> None:
+        limits = self._around.config.limits
+        own = sum(live.run.submitter == submitter for live in self._live.values())
+        for count, limit, whose in (
+            (len(self._live), limits.queue_length, ""),
+            (0 if submitter == LOCAL.name else own, limits.queue_per_submitter, f" of {submitter}"),
+        ):
+            if count >= limit:
+                text = f"{limit} runs{whose} are waiting already: try again later"
+                raise ResourceExhausted("QUEUE_FULL", text, limit=limit)
 
     def _limit_unwatched(self, live: LiveRun) -> None:
         lifetimes.limit_unwatched(live, self._cancel_late)

@@ -12,6 +12,7 @@ from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.board.board import Board
 from orinbenchd.config import Config
 from orinbenchd.sandbox import Sandbox
+from orinbenchd.signing import BoardKey
 from orinbenchd.telemetry.hub import TelemetryHub
 from orinbenchd.worker.runtimes import Runtimes
 
@@ -29,3 +30,4 @@ class Surroundings:
     runtimes: Runtimes
     packages: Path
     on_wedged: Callable[[str], None]
+    key: BoardKey

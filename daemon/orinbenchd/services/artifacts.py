@@ -10,9 +10,9 @@ from orinbench.v1 import artifact_pb2, artifact_pb2_grpc
 
 from orinbenchd.artifacts.prepare import ModelPreparer, shown
 from orinbenchd.artifacts.store import ArtifactStore
-from orinbenchd.errors import FailedPrecondition, invalid_field
+from orinbenchd.doors.doorkeeper import Context
+from orinbenchd.errors import FailedPrecondition, Unavailable, invalid_field
 from orinbenchd.runs.manager import RunManager
-from orinbenchd.services.interceptor import Context
 from orinbenchd.services.runs import page_cursor, page_size
 
 _ASKED = 1000
@@ -21,10 +21,11 @@ _ASKED = 1000
 class ArtifactService(artifact_pb2_grpc.ArtifactServiceServicer):
     """The servicer; the store does the work."""
 
-    def __init__(self, store: ArtifactStore, preparer: ModelPreparer, manager: RunManager) -> None:
+    def __init__(self, store: ArtifactStore, preparer: ModelPreparer, manager: RunManager, silence_s: float) -> None:
         self._store = store
         self._preparer = preparer
         self._manager = manager
+        self._silence_s = silence_s
 
     async def HasArtifacts(
         self, request: artifact_pb2.HasArtifactsRequest, context: Context
@@ -43,11 +44,12 @@ class ArtifactService(artifact_pb2_grpc.ArtifactServiceServicer):
         self, requests: AsyncIterator[artifact_pb2.PutArtifactRequest], context: Context
     ) -> artifact_pb2.PutArtifactResponse:
         """Store one artifact."""
-        first = await anext(requests, None)
+        arriving = _paced(requests, self._silence_s)
+        first = await anext(arriving, None)
         if first is None or first.WhichOneof("part") != "header":
             raise invalid_field("header", "the first message must be the header")
         header = first.header
-        stored = await self._store.put(header.digest, header.size_bytes, header.offset, _chunks(requests))
+        stored = await self._store.put(header.digest, header.size_bytes, header.offset, _chunks(arriving))
         return artifact_pb2.PutArtifactResponse(artifact=shown(stored))
 
     async def PrepareModel(
@@ -84,6 +86,24 @@ class ArtifactService(artifact_pb2_grpc.ArtifactServiceServicer):
                 )
             self._store.delete(request.digest)
         return artifact_pb2.DeleteArtifactResponse()
+
+
+async def _paced(
+    requests: AsyncIterator[artifact_pb2.PutArtifactRequest], silence_s: float
+) -> AsyncIterator[artifact_pb2.PutArtifactRequest]:
+    """Hand on what comes, and end an upload that holds its place and sends nothing."""
+    while True:
+        try:
+            request = await asyncio.wait_for(anext(requests, None), silence_s)
+        except asyncio.TimeoutError:
+            raise Unavailable(
+                "UPLOAD_STALLED",
+                f"the upload sent nothing for {silence_s:g} s; what came is kept: go on from there",
+                silence_s=silence_s,
+            ) from None
+        if request is None:
+            return
+        yield request
 
 
 async def _chunks(requests: AsyncIterator[artifact_pb2.PutArtifactRequest]) -> AsyncIterator[bytes]:

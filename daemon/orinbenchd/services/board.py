@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 from orinbench.v1 import board_pb2, board_pb2_grpc
 from orinbench.v1 import record_pb2 as pb
@@ -13,10 +13,13 @@ from orinbenchd.artifacts.store import free_bytes
 from orinbenchd.board.board import Board
 from orinbenchd.board.rootfs import Absent
 from orinbenchd.config import Config
-from orinbenchd.errors import Unavailable, invalid_field, too_many_watchers
+from orinbenchd.doors.doorkeeper import Context
+from orinbenchd.doors.seats import Seats
+from orinbenchd.errors import Unavailable, invalid_field
 from orinbenchd.runs.manager import WEDGED_HINT, RunManager
 from orinbenchd.runs.records import now
-from orinbenchd.services.interceptor import API_REVISION, Context
+from orinbenchd.services.interceptor import API_REVISION
+from orinbenchd.signing import BoardKey
 from orinbenchd.telemetry.hub import TelemetryHub
 from orinbenchd.version import version
 from orinbenchd.worker.runtimes import Runtimes
@@ -35,7 +38,8 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
         hub: TelemetryHub,
         manager: RunManager,
         runtimes: Runtimes,
-        run_watchers: Callable[[], int],
+        seats: Seats,
+        key: BoardKey,
     ) -> None:
         self._config = config
         self._profile = profile
@@ -43,11 +47,11 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
         self._hub = hub
         self._manager = manager
         self._runtimes = runtimes
-        self._run_watchers = run_watchers
+        self._seats = seats
+        self._key = key
         self._identity = board.identity()
         self._checks = board.profile_checks()
         self._start = now()
-        self._watchers = 0
 
     async def GetBoard(self, request: board_pb2.GetBoardRequest, context: Context) -> board_pb2.GetBoardResponse:
         """Say what the board is and what it does."""
@@ -71,10 +75,12 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
             active_run=manager.active.run.name if manager.active else "",
             queue_length=len(manager.queued),
             expected_wait_s=manager.expected_wait_s(),
-            watchers=self._watchers + self._run_watchers(),
+            watchers=self._seats.watching,
             daemon_version=version(),
             api_revision=API_REVISION,
             start_time=self._start,
+            public_key=self._key.public,
+            key_id=self._key.key_id,
             disk_free_bytes=free_bytes(self._config.data_dir),
             simulated=self._board.simulated,
             execution_contract_digest=execution_contract_digest(),
@@ -97,17 +103,10 @@ class BoardService(board_pb2_grpc.BoardServiceServicer):
         interval_s = request.interval_s
         if not math.isfinite(interval_s) or (interval_s != 0 and interval_s < _SHORTEST_S):
             raise invalid_field("interval_s", f"{interval_s} is neither 0 nor at least {_SHORTEST_S}")
-        limit = self._config.limits.watchers
-        if self._watchers >= limit:
-            raise too_many_watchers(limit)
-        self._watchers += 1
-        try:
-            async for reading in self._hub.subscribe(interval_s):
-                if self._manager.draining:
-                    break
-                yield board_pb2.WatchTelemetryResponse(telemetry=reading)
-        finally:
-            self._watchers -= 1
+        async for reading in self._hub.subscribe(interval_s):
+            if self._manager.draining:
+                break
+            yield board_pb2.WatchTelemetryResponse(telemetry=reading)
         raise Unavailable("DRAINING", "the daemon is going down")
 
     def _state(self) -> tuple[board_pb2.BoardState, str]:

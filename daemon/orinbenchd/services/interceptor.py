@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import hmac
+import inspect
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from hashlib import sha256
+from contextvars import ContextVar
 from typing import Any, NoReturn
 
 import grpc
 import structlog
+from google.protobuf.message import DecodeError
 from grpc_status import rpc_status
 
-from orinbenchd.config import Role, Token
+from orinbenchd.doors.audit import Audit
+from orinbenchd.doors.doorkeeper import Context, Doorkeeper, require_role
+from orinbenchd.doors.roles import NOBODY, Caller
+from orinbenchd.doors.seats import Seats
 from orinbenchd.errors import (
     DaemonError,
     FailedPrecondition,
     PermissionDenied,
     Unauthenticated,
     Unavailable,
+    invalid_field,
     to_status,
 )
 
@@ -28,67 +33,26 @@ log = structlog.get_logger("rpc")
 API_REVISION = 1
 OLDEST_CLIENT = 1
 
-_RANK: dict[Role, int] = {"watch": 0, "submit": 1, "admin": 2}
-# Every method of orinbench.v1 and the least role it needs. A method that is not here is refused.
-ROLES: dict[str, Role] = {
-    "/orinbench.v1.RunService/CreateRun": "submit",
-    "/orinbench.v1.RunService/GetRun": "watch",
-    "/orinbench.v1.RunService/ListRuns": "watch",
-    "/orinbench.v1.RunService/CancelRun": "submit",
-    "/orinbench.v1.RunService/ResumeRun": "submit",
-    "/orinbench.v1.RunService/WatchRun": "watch",
-    "/orinbench.v1.RunService/ListRecords": "watch",
-    "/orinbench.v1.BoardService/GetBoard": "watch",
-    "/orinbench.v1.BoardService/CheckBoard": "watch",
-    "/orinbench.v1.BoardService/WatchTelemetry": "watch",
-    "/orinbench.v1.ArtifactService/HasArtifacts": "submit",
-    "/orinbench.v1.ArtifactService/PutArtifact": "submit",
-    "/orinbench.v1.ArtifactService/PrepareModel": "submit",
-    "/orinbench.v1.ArtifactService/ListArtifacts": "watch",
-    "/orinbench.v1.ArtifactService/DeleteArtifact": "admin",
-}
 _OPEN = ("/grpc.health.v1.", "/grpc.reflection.v1")
+_Parse = Callable[[bytes], Any]
+_caller: ContextVar[Caller] = ContextVar("caller")
 
-Context = grpc.aio.ServicerContext[Any, Any]
 
-
-class Doorkeeper:
-    """Tells who a caller is: the Unix socket is guarded by its file mode, TCP by tokens."""
-
-    def __init__(self, tokens: list[Token]) -> None:
-        self._tokens = tokens
-
-    def admit(self, method: str, context: Context) -> str:
-        """Return the caller's name. Raises Unauthenticated or PermissionDenied."""
-        if context.peer().startswith("unix:") or method.startswith(_OPEN):
-            return "local"
-        token = self._find(context)
-        needed = ROLES[method]
-        if _RANK[token.role] < _RANK[needed]:
-            raise PermissionDenied(
-                "ROLE_INSUFFICIENT",
-                f"{token.name} has the role {token.role!r}; this needs {needed!r}",
-                role=token.role,
-                needed=needed,
-            )
-        return token.name
-
-    def _find(self, context: Context) -> Token:
-        given = dict(context.invocation_metadata() or ()).get("authorization", "")
-        text = given if isinstance(given, str) else given.decode(errors="replace")
-        digest = sha256(text.removeprefix("Bearer ").encode()).hexdigest()
-        found = [token for token in self._tokens if hmac.compare_digest(token.sha256, digest)]
-        if not found:
-            what = "no token was sent" if not text else "the token is not known here"
-            raise Unauthenticated("TOKEN_INVALID", f"{what}: set ORINBENCH_TOKEN to one that the board's operator made")
-        return found[0]
+def caller() -> Caller:
+    """Return who makes the present call."""
+    return _caller.get()
 
 
 class Interceptor(grpc.aio.ServerInterceptor):
-    """Wraps every handler. Nothing but a google.rpc.Status ever leaves the daemon as an error."""
+    """Wraps every handler. Nothing but a google.rpc.Status ever leaves the daemon as an error.
 
-    def __init__(self, doorkeeper: Doorkeeper) -> None:
+    A request is decoded here, after the door: bytes of somebody unknown are never looked into.
+    """
+
+    def __init__(self, doorkeeper: Doorkeeper, seats: Seats) -> None:
         self._doorkeeper = doorkeeper
+        self._seats = seats
+        self._audit = Audit()
 
     async def intercept_service(
         self,
@@ -97,76 +61,131 @@ class Interceptor(grpc.aio.ServerInterceptor):
     ) -> grpc.RpcMethodHandler[Any, Any] | None:
         """Return the handler of a call with our checks and error translation around it."""
         handler: Any = await continuation(handler_call_details)
-        method = handler_call_details.method
-        if handler is None or method.startswith(_OPEN):
-            return handler  # type: ignore[no-any-return]
-        codec = {
-            "request_deserializer": handler.request_deserializer,
-            "response_serializer": handler.response_serializer,
-        }
+        if handler is None:
+            return None
+        method, parse, write = handler_call_details.method, handler.request_deserializer, handler.response_serializer
         if handler.unary_unary:
-            return grpc.unary_unary_rpc_method_handler(self._unary(method, handler.unary_unary), **codec)
+            unary = self._unary(method, parse, handler.unary_unary)
+            return grpc.unary_unary_rpc_method_handler(unary, None, write)
         if handler.stream_unary:
-            return grpc.stream_unary_rpc_method_handler(self._unary(method, handler.stream_unary), **codec)
-        return grpc.unary_stream_rpc_method_handler(self._stream(method, handler.unary_stream), **codec)
+            upload = self._upload(method, parse, handler.stream_unary)
+            return grpc.stream_unary_rpc_method_handler(upload, None, write)
+        if handler.unary_stream:
+            stream = self._stream(method, parse, handler.unary_stream)
+            return grpc.unary_stream_rpc_method_handler(stream, None, write)
+        both = self._stream(method, lambda messages: _decoded(messages, parse), handler.stream_stream)
+        return grpc.stream_stream_rpc_method_handler(both, None, write)
 
-    def _unary(self, method: str, inner: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        async def outer(request: Any, context: Context) -> Any:
+    def _unary(self, method: str, parse: _Parse, inner: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
+        async def outer(data: bytes, context: Context) -> Any:
+            call = _Call(method, context)
             try:
-                self._enter(method, context)
-                return await inner(request, context)
+                self._enter(call)
+                call.request = _decode(data, parse)
+                response = await inner(call.request, context)
             except Exception as error:  # noqa: BLE001  # the border: whatever it is, it becomes a Status
-                await _abort(method, error, context)
+                await self._abort(call, error)
+            self._audit.done(call.action, call.caller, context.peer(), call.request, response)
+            return response
 
         return outer
 
-    def _stream(self, method: str, inner: Callable[..., AsyncIterator[Any]]) -> Callable[..., AsyncIterator[Any]]:
-        async def outer(request: Any, context: Context) -> AsyncIterator[Any]:
+    def _upload(self, method: str, parse: _Parse, inner: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
+        async def outer(messages: AsyncIterator[bytes], context: Context) -> Any:
+            call = _Call(method, context)
             try:
-                self._enter(method, context)
-                async for message in inner(request, context):
-                    yield message
+                self._enter(call)
+                with self._seats.take(method, call.caller):
+                    response = await inner(_decoded(messages, parse), context)
             except Exception as error:  # noqa: BLE001  # the border: whatever it is, it becomes a Status
-                await _abort(method, error, context)
+                await self._abort(call, error)
+            self._audit.done(call.action, call.caller, context.peer(), None, response)
+            return response
 
         return outer
 
-    def _enter(self, method: str, context: Context) -> None:
-        caller = self._doorkeeper.admit(method, context)
-        structlog.contextvars.bind_contextvars(rpc=method.rpartition("/")[2], peer=context.peer(), caller=caller)
-        _check_revision(context)
+    def _stream(self, method: str, parse: Callable[[Any], Any], inner: Callable[..., Any]) -> Any:
+        async def outer(data: Any, context: Context) -> AsyncIterator[Any]:
+            call = _Call(method, context)
+            try:
+                self._enter(call)
+                call.request = _decode(data, parse)
+                with self._seats.take(method, call.caller):
+                    messages = inner(call.request, context)
+                    if inspect.iscoroutine(messages):
+                        # The health service writes to the context instead.
+                        await messages
+                        return
+                    async for message in messages:
+                        # Whoever's token was revoked meanwhile gets nothing more.
+                        self._admit(call)
+                        yield message
+            except Exception as error:  # noqa: BLE001  # the border: whatever it is, it becomes a Status
+                await self._abort(call, error)
+            self._audit.done(call.action, call.caller, context.peer(), call.request, None)
+
+        return outer
+
+    def _enter(self, call: _Call) -> None:
+        structlog.contextvars.bind_contextvars(rpc=call.action, peer=call.context.peer())
+        self._admit(call)
+        _caller.set(call.caller)
+        structlog.contextvars.bind_contextvars(caller=call.caller.name)
+        _check_revision(call.context)
+
+    def _admit(self, call: _Call) -> None:
+        if not call.method.startswith(_OPEN):
+            call.caller = self._doorkeeper.identify(call.context)
+            require_role(call.method, call.caller)
+
+    async def _abort(self, call: _Call, error: Exception) -> NoReturn:
+        if isinstance(error, grpc.aio.AbortError):
+            raise error
+        refused = isinstance(error, Unauthenticated | PermissionDenied)
+        if not isinstance(error, DaemonError):
+            incident = secrets.token_hex(4)
+            log.error("handler failed", incident=incident, exc_info=error)
+            error = _internal(incident)
+        elif not refused and not isinstance(error, Unavailable):
+            log.info("answered with an error", reason=error.reason, why=str(error))
+        self._audit.failed(call.action, call.caller, call.context.peer(), call.request, error.reason, refused)
+        await call.context.abort_with_status(rpc_status.to_status(to_status(error)))
+        raise AssertionError("abort_with_status returned")
 
 
-def caller() -> str:
-    """Return the name of who makes the present call."""
-    return str(structlog.contextvars.get_contextvars().get("caller", "local"))
+class _Call:
+    """One call, as far as it has come."""
+
+    def __init__(self, method: str, context: Context) -> None:
+        self.method = method
+        self.action = method.rpartition("/")[2]
+        self.context = context
+        self.caller = NOBODY
+        self.request: Any = None
+
+
+def _decode(data: Any, parse: Callable[[Any], Any]) -> Any:
+    try:
+        return parse(data)
+    except DecodeError:
+        raise invalid_field("request", "these bytes are not the message this call takes") from None
+
+
+async def _decoded(messages: AsyncIterator[bytes], parse: _Parse) -> AsyncIterator[Any]:
+    async for data in messages:
+        yield _decode(data, parse)
 
 
 def _check_revision(context: Context) -> None:
     given = dict(context.invocation_metadata() or ()).get("orinbench-api", str(API_REVISION))
     text = given if isinstance(given, str) else given.decode(errors="replace")
-    if not text.isdigit() or int(text) < OLDEST_CLIENT:
+    if not text.isdecimal() or len(text) > 9 or int(text) < OLDEST_CLIENT:
         raise FailedPrecondition(
             "API_TOO_OLD",
             f"this client speaks API revision {text[:20]}; the daemon needs {OLDEST_CLIENT} or newer: update orinbench",
             needed=OLDEST_CLIENT,
             found=text[:20],
         )
-
-
-async def _abort(method: str, error: Exception, context: Context) -> NoReturn:
-    if isinstance(error, grpc.aio.AbortError):
-        raise error
-    if not isinstance(error, DaemonError):
-        incident = secrets.token_hex(4)
-        log.error("handler failed", rpc=method, incident=incident, exc_info=error)
-        error = _internal(incident)
-    elif isinstance(error, Unauthenticated | PermissionDenied):
-        log.warning("refused", rpc=method, peer=context.peer(), reason=error.reason, why=str(error))
-    elif not isinstance(error, Unavailable):
-        log.info("answered with an error", rpc=method, reason=error.reason, why=str(error))
-    await context.abort_with_status(rpc_status.to_status(to_status(error)))
-    raise AssertionError("abort_with_status returned")
 
 
 def _internal(incident: str) -> DaemonError:

@@ -7,29 +7,30 @@ from collections.abc import AsyncIterator
 from orinbench.v1 import record_pb2 as pb
 from orinbench.v1 import run_pb2, run_pb2_grpc
 
-from orinbenchd.errors import DataLoss, OutOfRange, Unavailable, invalid_field, too_many_watchers
+from orinbenchd.doors.doorkeeper import Context
+from orinbenchd.errors import DataLoss, OutOfRange, PermissionDenied, Unavailable, invalid_field
 from orinbenchd.failpoints import failpoint
 from orinbenchd.journal.reader import PAGE_RECORDS
 from orinbenchd.runs import machine
 from orinbenchd.runs.live import LiveRun
 from orinbenchd.runs.manager import RunManager
-from orinbenchd.services.interceptor import Context, caller
+from orinbenchd.services.interceptor import caller
 
 BOOKMARK_S = 10.0
 _PAGE = failpoint("watch.page")
+# The largest number SQLite has.
+_LAST_SEQ = 2**63 - 1
 
 
 class RunService(run_pb2_grpc.RunServiceServicer):
     """The servicer; the manager does the work."""
 
-    def __init__(self, manager: RunManager, max_watchers: int) -> None:
-        self.watchers = 0
+    def __init__(self, manager: RunManager) -> None:
         self._manager = manager
-        self._max_watchers = max_watchers
 
     async def CreateRun(self, request: run_pb2.CreateRunRequest, context: Context) -> run_pb2.CreateRunResponse:
         """Queue a run."""
-        return run_pb2.CreateRunResponse(run=await self._manager.create(request, caller()))
+        return run_pb2.CreateRunResponse(run=await self._manager.create(request, caller().name))
 
     async def GetRun(self, request: run_pb2.GetRunRequest, context: Context) -> run_pb2.GetRunResponse:
         """Return one run."""
@@ -45,28 +46,26 @@ class RunService(run_pb2_grpc.RunServiceServicer):
 
     async def CancelRun(self, request: run_pb2.CancelRunRequest, context: Context) -> run_pb2.CancelRunResponse:
         """Stop a run."""
+        await self._require_own(request.name)
         return run_pb2.CancelRunResponse(run=await self._manager.cancel(request.name, request.reason[:500]))
 
     async def ResumeRun(self, request: run_pb2.ResumeRunRequest, context: Context) -> run_pb2.ResumeRunResponse:
         """Continue a failed run."""
+        await self._require_own(request.name)
         return run_pb2.ResumeRunResponse(run=await self._manager.resume(request.name))
 
     async def WatchRun(
         self, request: run_pb2.WatchRunRequest, context: Context
     ) -> AsyncIterator[run_pb2.WatchRunResponse]:
         """Send all records after a cursor, then follow to the end."""
-        if self.watchers >= self._max_watchers:
-            raise too_many_watchers(self._max_watchers)
+        if request.after_seq > _LAST_SEQ:
+            raise _beyond(request.after_seq)
         number, live = await self._manager.records_of(request.name)
-        self.watchers += 1
-        try:
-            after = request.after_seq
-            pages = self._stored(request.name, number, after) if live is None else self._follow(live, after)
-            async for page in pages:
-                _PAGE()
-                yield run_pb2.WatchRunResponse(records=page)
-        finally:
-            self.watchers -= 1
+        after = request.after_seq
+        pages = self._stored(request.name, number, after) if live is None else self._follow(live, after)
+        async for page in pages:
+            _PAGE()
+            yield run_pb2.WatchRunResponse(records=page)
 
     async def ListRecords(self, request: run_pb2.ListRecordsRequest, context: Context) -> run_pb2.ListRecordsResponse:
         """Return decoded records, paged."""
@@ -85,6 +84,20 @@ class RunService(run_pb2_grpc.RunServiceServicer):
         decoded = [run_pb2.DecodedRecord(seq=r.seq, body=pb.RecordBody.FromString(r.body)) for r in found]
         token = str(found[-1].seq) if more and found else ""
         return run_pb2.ListRecordsResponse(records=decoded, next_page_token=token)
+
+    async def _require_own(self, name: str) -> None:
+        """Let nobody but an admin act on a run of somebody else. Raises PermissionDenied, NotFound."""
+        who = caller()
+        if who.role == "admin":
+            return
+        run = await self._manager.get(name)
+        if run.submitter != who.name:
+            raise PermissionDenied(
+                "ROLE_INSUFFICIENT",
+                f"{run.name} was submitted by {run.submitter}: only they or an admin may do this",
+                role=who.role,
+                needed="admin",
+            )
 
     async def _stored(self, name: str, number: int, after_seq: int) -> AsyncIterator[list[pb.Record]]:
         cursor, last = after_seq, None

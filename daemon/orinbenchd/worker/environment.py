@@ -29,4 +29,6 @@ def worker_environment(home: Path, packages: Path, *, gpu: bool) -> dict[str, st
     """
     passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
     own = {"HOME": str(home), "TMPDIR": str(home), "PYTHONPATH": str(packages)}
-    return passed | _FORCED | own | {"CUDA_VISIBLE_DEVICES": "0" if gpu else ""}
+    # The operator's choice on a machine with several, yet never more than one.
+    device = os.environ.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or "0"
+    return passed | _FORCED | own | {"CUDA_VISIBLE_DEVICES": device if gpu else ""}

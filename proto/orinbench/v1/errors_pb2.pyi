@@ -31,6 +31,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_API_TOO_OLD: _ClassVar[ErrorReason]
     ERROR_REASON_HUB_UNREACHABLE: _ClassVar[ErrorReason]
     ERROR_REASON_UNSUPPORTED: _ClassVar[ErrorReason]
+    ERROR_REASON_UPLOAD_STALLED: _ClassVar[ErrorReason]
     ERROR_REASON_HUB_NOT_FOUND: _ClassVar[ErrorReason]
     ERROR_REASON_HUB_DENIED: _ClassVar[ErrorReason]
     ERROR_REASON_HUB_CLIENT_MISSING: _ClassVar[ErrorReason]
@@ -61,6 +62,7 @@ ERROR_REASON_RUNTIME_UNKNOWN: ErrorReason
 ERROR_REASON_API_TOO_OLD: ErrorReason
 ERROR_REASON_HUB_UNREACHABLE: ErrorReason
 ERROR_REASON_UNSUPPORTED: ErrorReason
+ERROR_REASON_UPLOAD_STALLED: ErrorReason
 ERROR_REASON_HUB_NOT_FOUND: ErrorReason
 ERROR_REASON_HUB_DENIED: ErrorReason
 ERROR_REASON_HUB_CLIENT_MISSING: ErrorReason

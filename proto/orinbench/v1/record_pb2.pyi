@@ -395,7 +395,7 @@ class FinishedRecord(_message.Message):
     def __init__(self, state: _Optional[_Union[RunState, str]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., planned_samples: _Optional[int] = ..., accepted_samples: _Optional[int] = ..., record_count: _Optional[int] = ..., record_digest: _Optional[str] = ..., signed_verdict: _Optional[bytes] = ..., signature: _Optional[bytes] = ..., memory: _Optional[_Union[MemoryReading, _Mapping]] = ..., telemetry: _Optional[_Union[_telemetry_pb2.TelemetrySummary, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[Violation, _Mapping]]] = ...) -> None: ...
 
 class Verdict(_message.Message):
-    __slots__ = ("run", "state", "record_digest", "record_count", "suite_digest", "inputs_digest", "model_digest", "hardware_profile_digest", "execution_contract_digest", "violations", "board_key_id")
+    __slots__ = ("run", "state", "record_digest", "record_count", "suite_digest", "inputs_digest", "model_digest", "hardware_profile_digest", "execution_contract_digest", "violations", "board_key_id", "suite_id", "model_id", "hardware_profile", "board", "planned_samples", "accepted_samples", "end_time", "memory", "telemetry", "model_facts", "board_public_key")
     RUN_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     RECORD_DIGEST_FIELD_NUMBER: _ClassVar[int]
@@ -407,6 +407,17 @@ class Verdict(_message.Message):
     EXECUTION_CONTRACT_DIGEST_FIELD_NUMBER: _ClassVar[int]
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     BOARD_KEY_ID_FIELD_NUMBER: _ClassVar[int]
+    SUITE_ID_FIELD_NUMBER: _ClassVar[int]
+    MODEL_ID_FIELD_NUMBER: _ClassVar[int]
+    HARDWARE_PROFILE_FIELD_NUMBER: _ClassVar[int]
+    BOARD_FIELD_NUMBER: _ClassVar[int]
+    PLANNED_SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTED_SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    END_TIME_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    TELEMETRY_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FACTS_FIELD_NUMBER: _ClassVar[int]
+    BOARD_PUBLIC_KEY_FIELD_NUMBER: _ClassVar[int]
     run: str
     state: RunState
     record_digest: str
@@ -418,7 +429,18 @@ class Verdict(_message.Message):
     execution_contract_digest: str
     violations: _containers.RepeatedCompositeFieldContainer[Violation]
     board_key_id: str
-    def __init__(self, run: _Optional[str] = ..., state: _Optional[_Union[RunState, str]] = ..., record_digest: _Optional[str] = ..., record_count: _Optional[int] = ..., suite_digest: _Optional[str] = ..., inputs_digest: _Optional[str] = ..., model_digest: _Optional[str] = ..., hardware_profile_digest: _Optional[str] = ..., execution_contract_digest: _Optional[str] = ..., violations: _Optional[_Iterable[_Union[Violation, _Mapping]]] = ..., board_key_id: _Optional[str] = ...) -> None: ...
+    suite_id: str
+    model_id: str
+    hardware_profile: str
+    board: str
+    planned_samples: int
+    accepted_samples: int
+    end_time: _timestamp_pb2.Timestamp
+    memory: MemoryReading
+    telemetry: _telemetry_pb2.TelemetrySummary
+    model_facts: ModelFacts
+    board_public_key: bytes
+    def __init__(self, run: _Optional[str] = ..., state: _Optional[_Union[RunState, str]] = ..., record_digest: _Optional[str] = ..., record_count: _Optional[int] = ..., suite_digest: _Optional[str] = ..., inputs_digest: _Optional[str] = ..., model_digest: _Optional[str] = ..., hardware_profile_digest: _Optional[str] = ..., execution_contract_digest: _Optional[str] = ..., violations: _Optional[_Iterable[_Union[Violation, _Mapping]]] = ..., board_key_id: _Optional[str] = ..., suite_id: _Optional[str] = ..., model_id: _Optional[str] = ..., hardware_profile: _Optional[str] = ..., board: _Optional[str] = ..., planned_samples: _Optional[int] = ..., accepted_samples: _Optional[int] = ..., end_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., memory: _Optional[_Union[MemoryReading, _Mapping]] = ..., telemetry: _Optional[_Union[_telemetry_pb2.TelemetrySummary, _Mapping]] = ..., model_facts: _Optional[_Union[ModelFacts, _Mapping]] = ..., board_public_key: _Optional[bytes] = ...) -> None: ...
 
 class ModelFacts(_message.Message):
     __slots__ = ("engine", "adapter", "devices", "parameter_count", "checkpoint_bytes", "native_dtype", "batch_size", "load_s", "notes", "source_repository", "source_revision")

@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 import shutil
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from orinbench.v1.board_pb2 import Board
 
 from tests.contract.client.peer import Context, Peer, refuse, serving
 from tests.integration.cli.program import Orinbench, null_model, program_in
-from tests.integration.harness import Daemon, running, to_toml
+from tests.integration.harness import Daemon, make_tokens, running, to_toml
 from tests.unit.client.recordings import row, write_suite, write_wav
 
 PROFILES = Path(__file__).parents[3] / "profiles" / "orinbench_profiles"
@@ -235,34 +231,7 @@ def test_bad_config_file(program: Orinbench, tmp_path: Path) -> None:
     (tmp_path / "orinbench").mkdir()
     (tmp_path / "orinbench" / "config.toml").write_text('hots = "x"\n')
 
-    assert "config.toml: hots: only the keys host and token are known" in program.fails(2, "board")
-
-
-def test_older_client(shared: Daemon, tmp_path: Path) -> None:
-    """A client of an older API revision is told by the daemon to be updated."""
-    code = (
-        "import sys; from orinbench_client.sdk import client; client.API_REVISION = 0; "
-        "from orinbench_client.cli.main import main; sys.exit(main(['board']))"
-    )
-    environment = {**os.environ, "ORINBENCH_HOST": str(shared.socket)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
-
-    assert done.returncode == 4
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("orinbench: ")
-    assert "update" in line
-
-
-def test_older_daemon(tmp_path: Path) -> None:
-    """A daemon of an older API revision is refused with both revisions."""
-
-    async def main() -> str:
-        async with serving(Peer(board=Board(daemon_version="0.0.9")), tmp_path / "s"):
-            return await asyncio.to_thread(Orinbench(tmp_path, str(tmp_path / "s")).fails, 4, *DEMO)
-
-    assert "(version 0.0.9) speaks API revision 0, this client needs 1: update orinbenchd" in asyncio.run(main())
+    assert "config.toml: hots: only the keys host, token, ca, certificate, key are known" in program.fails(2, "board")
 
 
 def test_refusal_in_words_of_the_board(tmp_path: Path) -> None:
@@ -283,13 +252,14 @@ def test_refusal_in_words_of_the_board(tmp_path: Path) -> None:
 
 def test_tcp_door(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A TCP door takes the right token from a file, a variable or the config, and refuses none and a wrong one."""
-    token = {"name": "lab", "role": "watch", "sha256": hashlib.sha256(b"secret").hexdigest()}
-    with running(tmp_path_factory.mktemp("d"), tcp="127.0.0.1:0", tokens=[token]) as daemon:
+    folder = tmp_path_factory.mktemp("d")
+    token = make_tokens(folder)["watch"]
+    with running(folder, tcp="127.0.0.1:0") as daemon:
         program = Orinbench(tmp_path, f"127.0.0.1:{daemon.ready['tcp_port']}")
         assert "token" in program.fails(4, "board")
         (tmp_path / "wrong").write_text("guess")
         assert "token" in program.fails(4, "board", "--token-file", "wrong")
-        (tmp_path / "right").write_text("secret\n")
+        (tmp_path / "right").write_text(f"{token}\n")
         assert "boards/" in program.good("board", "--token-file", "right")
         assert "submit" in program.fails(4, *DEMO, "--token-file", "right")
 

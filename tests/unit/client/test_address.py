@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from orinbench_client.errors import BadInput
-from orinbench_client.sdk.address import Address, find_address, parse_target
+from orinbench_client.sdk.address import Address, Tls, find_address, parse_target
 
 
 @pytest.fixture(autouse=True)
 def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No variable of the developer's own, and a config folder of the test's own."""
-    for name in ("ORINBENCH_HOST", "ORINBENCH_TOKEN", "ORINBENCH_TOKEN_FILE", "XDG_RUNTIME_DIR"):
-        monkeypatch.delenv(name, raising=False)
+    for name in ("HOST", "TOKEN", "TOKEN_FILE", "CA", "CERT", "KEY"):
+        monkeypatch.delenv(f"ORINBENCH_{name}", raising=False)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
 
@@ -39,20 +40,33 @@ def configure(tmp_path: Path, text: str) -> None:
 )
 def test_forms(text: str, target: str) -> None:
     """Each documented form becomes the target gRPC dials."""
-    assert target == parse_target(text)
+    assert (target, False) == parse_target(text)
 
 
-@pytest.mark.parametrize("text", ["board", "board:", ":5", "a b:5", "localhost:0", "localhost:65536", "http://x:5", ""])
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("tls://localhost:1", "localhost:1"),
+        ("tls://[::1]:2", "[::1]:2"),
+        ("board.lab:50061", "board.lab:50061"),
+        ("10.0.0.7:50061", "10.0.0.7:50061"),
+        ("[fe80::1]:50061", "[fe80::1]:50061"),
+        ("0.0.0.0:50061", "0.0.0.0:50061"),
+        ("127.0.0.1.example.org:1", "127.0.0.1.example.org:1"),
+    ],
+)
+def test_no_token_goes_in_clear(text: str, target: str) -> None:
+    """What is not on loopback, or is asked for, speaks TLS: there is no way to send a token there in clear."""
+    assert (target, True) == parse_target(text)
+    assert find_address(text).tls is not None
+
+
+@pytest.mark.parametrize(
+    "text", ["board", "board:", ":5", "a b:5", "localhost:0", "localhost:65536", "http://x:5", "tls://", "tls:///x", ""]
+)
 def test_other_forms_are_refused(text: str) -> None:
     """Anything else is refused with the forms there are."""
-    with pytest.raises(BadInput, match=r"neither unix:/path, /path nor host:port"):
-        parse_target(text)
-
-
-@pytest.mark.parametrize("text", ["board.lab:50061", "10.0.0.7:50061", "[fe80::1]:50061"])
-def test_no_token_goes_in_clear(text: str) -> None:
-    """An address that is not loopback is refused, with the way round."""
-    with pytest.raises(BadInput, match="ssh -NL"):
+    with pytest.raises(BadInput, match=r"neither unix:/path, /path, host:port nor tls://host:port"):
         parse_target(text)
 
 
@@ -98,7 +112,7 @@ def test_order_of_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("host = 1\n", "host: only the keys host and token are known"),
+        ("host = 1\n", "host: only the keys host, token, ca, certificate, key are known"),
         ('hots = "x"\n', "hots: only the keys"),
         ("host = \n", "not valid TOML"),
     ],
@@ -108,6 +122,19 @@ def test_config_typo(tmp_path: Path, text: str, problem: str) -> None:
     configure(tmp_path, text)
 
     with pytest.raises(BadInput, match=problem):
+        find_address()
+
+
+def test_files_of_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variables win over the config file, each file for itself; a certificate without its key is refused."""
+    configure(tmp_path, 'host = "b.lab:1"\nca = "/c/ca"\ncertificate = "/c/cert"\nkey = "/c/key"\n')
+    assert find_address().tls == Tls(Path("/c/ca"), Path("/c/cert"), Path("/c/key"))
+    monkeypatch.setenv("ORINBENCH_CA", "/e/ca")
+    assert find_address().tls == Tls(Path("/e/ca"), Path("/c/cert"), Path("/c/key"))
+    assert find_address("localhost:1").tls is None
+    (tmp_path / "orinbench" / "config.toml").write_text('host = "b.lab:1"\n')
+    monkeypatch.setenv("ORINBENCH_CERT", "/e/cert")
+    with pytest.raises(BadInput, match="go together"):
         find_address()
 
 

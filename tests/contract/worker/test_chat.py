@@ -1,0 +1,164 @@
+"""The chat adapters in a real worker, on tiny models of real architectures."""
+
+from __future__ import annotations
+
+import io
+import json
+import wave
+from typing import Any
+
+import numpy as np
+import pytest
+from orinbench.internal.v1.worker_pb2 import FromWorker
+from orinbench.v1.record_pb2 import FAILURE_CLASS_INPUT, FAILURE_CLASS_MODEL, SampleRecord
+
+from tests.contract.worker.kit import Store, fail, run, samples
+
+pytest.importorskip("torch")
+from tests.contract.worker import chat_models
+
+pytestmark = pytest.mark.models
+CHAT = "application/vnd.orinbench.chat+json"
+LIMIT = {"max_new_tokens": 24}
+
+
+def ask(*parts: str | int, **decoding: Any) -> bytes:
+    """Return the input of a sample: one user message of texts and numbers of attachments."""
+    content = [
+        {"type": "text", "text": part} if isinstance(part, str) else {"type": "audio", "attachment": part}
+        for part in parts
+    ]
+    asked: dict[str, Any] = {"messages": [{"role": "user", "content": content}]}
+    return json.dumps({**asked, "decoding": decoding} if decoding else asked).encode()
+
+
+def recording(seconds: float, seed: int = 0) -> bytes:
+    """Return noise as a canonical WAV file."""
+    noise = np.random.default_rng(seed).normal(0, 3000, round(seconds * 16_000)).astype("<i2")
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(16_000)
+        out.writeframes(noise.tobytes())
+    return file.getvalue()
+
+
+def said_by(
+    store: Store,
+    files: dict[str, bytes],
+    inputs: list[bytes],
+    engine: str = "torch",
+    adapter: str = "chat",
+    **more: Any,
+) -> list[FromWorker]:
+    """Run a model over inputs."""
+    model = store.put_model(engine, adapter, files, LIMIT)
+    return run(store.prepare(model, store.put_inputs(inputs, CHAT, **more), len(inputs)))
+
+
+def structured(record: SampleRecord) -> dict[str, Any]:
+    """Return what stands beside the text."""
+    found: dict[str, Any] = json.loads(record.structured_json)
+    return found
+
+
+def test_replies_carry_counts_and_times(store: Store) -> None:
+    """A reply has its tokens counted, the prompt's too, and the time of the first token inside the window."""
+    first, second = samples(said_by(store, chat_models.causal(), [ask("سلام"), ask("سلام")]))
+
+    assert first.text == second.text != ""
+    # One token a byte, and user, end, assistant of the template.
+    assert first.prompt_tokens == len("سلام".encode()) + 3
+    assert 0 < first.output_tokens <= 24
+    assert 0 < first.first_token_ns < first.window_ns
+    assert structured(first)["finish_reason"] == ("length" if first.output_tokens == 24 else "stop")
+    assert [stage.name for stage in first.stages] == ["features", "transfer", "inference", "decode_text"]
+
+
+def test_the_suites_limit_cuts_a_reply(store: Store) -> None:
+    """The manifest's max_tokens holds against the model's option, and the record says that the reply was cut."""
+    (record,) = samples(said_by(store, chat_models.causal(), [ask("hello")], max_tokens=2))
+
+    assert (record.output_tokens, structured(record)["finish_reason"]) == (2, "length")
+
+
+def test_sampling_is_repeatable_by_its_seed(store: Store) -> None:
+    """The same seed draws the same reply, whatever ran before; another seed another; greedy is neither."""
+    drawn = [{"strategy": "sample", "top_p": 0.9, "temperature": 2.0, "seed": seed} for seed in (5, 5, 6)]
+    inputs = [ask("hello", **decoding) for decoding in drawn]
+    first, again, other, greedy = samples(said_by(store, chat_models.causal(), [*inputs, ask("hello")]))
+
+    assert first.text == again.text
+    assert len({first.text, other.text, greedy.text}) == 3
+
+
+def test_the_same_weights_reply_the_same_through_onnx(store: Store) -> None:
+    """The decoder exported with its cache gives the texts, counts and endings that torch gives."""
+    files = chat_models.causal()
+    inputs = [ask(text) for text in ("سلام hello", "2 + 2", "a" * 50)]
+    with pytest.warns():  # the exporter's own
+        graph = chat_models.exported(files)
+
+    torch_says, onnx_says = (
+        [(record.text, record.output_tokens, record.structured_json) for record in samples(found)]
+        for found in (said_by(store, files, inputs), said_by(store, graph, inputs, "onnxruntime"))
+    )
+
+    assert torch_says == onnx_says
+
+
+def test_audio_is_heard_in_its_place(store: Store) -> None:
+    """Recordings change the reply, their order too; without any the text-only question is answered."""
+    sounds = [recording(1.0), recording(2.0, 1)]
+    inputs = [ask(0, "which?", 1), ask(1, "which?", 0), ask("which?")]
+    both, swapped, none = samples(
+        said_by(store, chat_models.audio_language(), inputs, adapter="audio-chat", attached=sounds, audio_seconds=3.0)
+    )
+
+    assert len({both.text, swapped.text, none.text}) == 3
+    assert (both.audio_seconds, none.HasField("audio_seconds")) == (3.0, False)
+    assert "audio_cut_at_s" not in structured(both)
+
+
+def test_audio_the_model_cannot_hear_whole_is_told(store: Store) -> None:
+    """Qwen2-Audio hears 30 s: of 31 the record says where it was cut."""
+    (record,) = samples(
+        said_by(
+            store,
+            chat_models.audio_language(),
+            [ask(0, "?")],
+            adapter="audio-chat",
+            attached=[recording(31.0)],
+            audio_seconds=31.0,
+        )
+    )
+
+    assert structured(record)["audio_cut_at_s"] == 30.0
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"{", "Invalid JSON"),
+        (ask("a", 0), "takes text alone"),
+        (b'{"messages":[]}', "messages"),
+        (ask("a", strategy="sample", top_p=0, temperature=1, seed=1), "top_p"),
+    ],
+)
+def test_a_conversation_without_sense_is_an_input_failure(store: Store, content: bytes, words: str) -> None:
+    """What the suite sends is at fault, and the message says what of it."""
+    model = store.put_model("torch", "chat", chat_models.causal(), LIMIT)
+    failure = fail(store.prepare(model, store.put_inputs([content], CHAT, attached=[recording(0.1)]), 1))
+
+    assert (failure.failure_class, words in failure.message) == (FAILURE_CLASS_INPUT, True), failure.message
+
+
+def test_a_model_without_chat_template_is_refused(store: Store) -> None:
+    """One error that says which file to declare."""
+    files = {name: data for name, data in chat_models.causal().items() if name != "chat_template.jinja"}
+    model = store.put_model("torch", "chat", files)
+    failure = fail(store.prepare(model, store.put_inputs([ask("a")], CHAT), 1))
+
+    assert (failure.failure_class, failure.reason) == (FAILURE_CLASS_MODEL, "CHAT_TEMPLATE")
+    assert "chat_template.jinja" in failure.message
