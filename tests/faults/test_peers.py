@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -38,8 +39,8 @@ for first, stream in zip(firsts, streams):
 
 def test_a_hundred_watchers_of_whom_ten_are_frozen(folder: Path) -> None:
     """Ninety see the whole run while ten are frozen; the daemon stays within bounds; thawed, the ten miss nothing."""
-    with running(folder) as daemon:
-        wires = [connect(daemon) for _ in range(LIVE)]
+    with running(folder) as daemon, ExitStack() as clients:
+        wires = [clients.enter_context(connect(daemon)) for _ in range(LIVE)]
         with connect(daemon) as wire:
             list(wire.watch(wire.create(wire.plan(5)).name))
             before = size_of(daemon)
@@ -59,8 +60,6 @@ def test_a_hundred_watchers_of_whom_ten_are_frozen(folder: Path) -> None:
                 frozen.kill()
                 frozen.wait()
             wait_until_idle(wire)
-            for other in wires:
-                other.channel.close()
             assert len(histories) == LIVE
             for history in histories:
                 check_history(history, SAMPLES)

@@ -143,7 +143,7 @@ def test_a_data_directory_that_cannot_be_written_is_a_start_failure(idle_daemon:
 
 
 def test_a_frozen_worker_of_a_killed_daemon_does_not_stay_beside_the_next(folder: Path) -> None:
-    """Without a sandbox it cannot see that its daemon is gone; the next daemon ends it before it starts its own."""
+    """Without a sandbox it cannot see that its daemon is gone; the next one ends it before it starts its own."""
     with running(folder, isolation="none") as daemon:
         with connect(daemon) as wire:
             run = wire.create(wire.plan(40, delay_ms=10))

@@ -12,6 +12,7 @@ import psutil
 import pytest
 from orinbench.v1 import board_pb2, record_pb2
 
+from tests.faults.played import play
 from tests.faults.validators import finished_of, whole
 from tests.integration.harness import Daemon, Wire, connect, reason_of
 
@@ -61,11 +62,10 @@ def thaw(group: Path) -> None:
 
 def daemon_with(folder: Path, worker: str) -> Daemon:
     """Make a daemon whose runtime "bad" runs a worker of ours."""
-    script, python = folder / "worker.py", folder / "python"
-    script.write_text(_WORKER + worker)
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} {script} "$@"\n')
-    python.chmod(0o755)
-    runtimes = {"default": {"python": sys.executable}, "bad": {"python": str(python)}}
+    runtimes = {
+        "default": {"python": sys.executable},
+        "bad": {"python": str(play(folder / "python", _WORKER + worker))},
+    }
     # In a sandbox no worker could reach the freezer.
     return Daemon(
         folder, isolation="none", runtimes=runtimes, deadlines={"first_sample_s": 3.0, "stop_s": 0.2, "reap_s": 0.5}

@@ -11,6 +11,7 @@ import psutil
 import pytest
 from orinbench.v1 import record_pb2, run_pb2
 
+from tests.faults.played import play as make_runtime
 from tests.integration.harness import Daemon, Wire, check_history, connect, finished_of, reason_of, running, samples_of
 
 # Plays the worker's part up to `ready`, then three honest results, then whatever the test wants.
@@ -41,14 +42,6 @@ def begin():
 print("last words on stderr", file=sys.stderr, flush=True)
 """
 
-# A runtime whose workers run that instead. The file is all that a sandbox shows of it.
-_PYTHON = """#!/bin/sh
-[ "$1" = -m ] || exec {python} "$@"
-exec {python} - "$@" << 'END'
-{worker}
-END
-"""
-
 Play = Callable[[str], tuple[Daemon, Wire, list[record_pb2.Record]]]
 
 
@@ -61,8 +54,7 @@ def play(folder: Path) -> Iterator[Play]:
     with running(folder, runtimes=runtimes, deadlines=deadlines) as daemon, connect(daemon) as wire:
 
         def perform(ending: str) -> tuple[Daemon, Wire, list[record_pb2.Record]]:
-            python.write_text(_PYTHON.format(python=sys.executable, worker=_PRELUDE + ending))
-            python.chmod(0o755)
+            make_runtime(python, _PRELUDE + ending)
             run = wire.create(wire.plan(10, runtime="bad"))
             return daemon, wire, list(wire.watch(run.name))
 

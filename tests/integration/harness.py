@@ -161,12 +161,8 @@ class Wire:
         self, target: str, token: str | None = None, credentials: grpc.ChannelCredentials | None = None
     ) -> None:
         # A connection of its own, as a client in another process has it.
-        options = [("grpc.use_local_subchannel_pool", 1)]
-        channel = (
-            grpc.secure_channel(target, credentials, options)
-            if credentials
-            else grpc.insecure_channel(target, options=options)
-        )
+        own = [("grpc.use_local_subchannel_pool", 1)]
+        channel = grpc.secure_channel(target, credentials, own) if credentials else grpc.insecure_channel(target, own)
         self._base = channel
         self.channel = grpc.intercept_channel(channel, _Bearer(token)) if token else channel
         self.runs = run_pb2_grpc.RunServiceStub(self.channel)

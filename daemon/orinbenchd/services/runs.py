@@ -17,9 +17,9 @@ from orinbenchd.runs.manager import RunManager
 from orinbenchd.services.interceptor import caller
 
 BOOKMARK_S = 10.0
+_PAGE = failpoint("watch.page")
 # The largest number SQLite has.
 _LAST_SEQ = 2**63 - 1
-_PAGE = failpoint("watch.page")
 
 
 class RunService(run_pb2_grpc.RunServiceServicer):
