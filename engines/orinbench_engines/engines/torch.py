@@ -44,13 +44,12 @@ class CudaMeter:
         torch.cuda.reset_peak_memory_stats(self._device)
 
     def read(self) -> MemoryReading:
-        """Return the peaks: bytes held from the driver, and of them in use."""
-        return MemoryReading(
-            method=MEMORY_METHOD_TORCH_RESERVED,
-            peak_reserved_bytes=torch.cuda.max_memory_reserved(self._device),
-            peak_allocated_bytes=torch.cuda.max_memory_allocated(self._device),
-            peak_rss_bytes=self._rss.read().peak_rss_bytes,
-        )
+        """Return the peaks: bytes held from the driver, and of them in use, beside those of the host."""
+        reading = self._rss.read()
+        reading.method = MEMORY_METHOD_TORCH_RESERVED
+        reading.peak_reserved_bytes = torch.cuda.max_memory_reserved(self._device)
+        reading.peak_allocated_bytes = torch.cuda.max_memory_allocated(self._device)
+        return reading
 
 
 class TorchEngine(Engine[TorchOptions]):
