@@ -18,6 +18,8 @@ _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}\Z")
 # What says nothing to an engine, in any checkpoint.
 _NEVER = (
     "*.md",
+    # Declarations, the one that is being written among them.
+    "*.toml",
     "*.msgpack",
     "*.h5",
     "*.ot",
