@@ -15,6 +15,11 @@ Document = dict[str, Any]
 
 def head(group: Group) -> Document:
     """Return what stands above every board."""
+    signatures = [
+        {"model_id": run.facts.model.name, "run_id": run.facts.run_id, **standing(run.facts)}
+        for run in group.runs
+        if run.facts.standing is not None
+    ]
     return {
         "heading": DEVELOPMENT_HEADING if group.development else None,
         "suite": labelled(group.suite),
@@ -26,11 +31,7 @@ def head(group: Group) -> Document:
             "replicates": REPLICATES,
             "seed": SEED,
         },
-        "signatures": [
-            {"model_id": run.facts.model.name, "run_id": run.facts.run_id, **standing(run.facts)}
-            for run in group.runs
-            if run.facts.standing is not None
-        ],
+        **({"signatures": signatures} if signatures else {}),
         "unranked": [
             {
                 "model_id": entry.run.model.name,

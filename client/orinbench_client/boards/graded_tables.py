@@ -120,7 +120,7 @@ def graded_tables(document: Document) -> list[Table]:
         rows = [row for row in contrasts if row["contrast"] == name]
         tables.append(make_table(f"Paired difference: {name.replace('-', ' ')}", _CONTRAST, rows))
     unranked = [{**row, "model": row["model_id"], "axes": ", ".join(row["axes"])} for row in document["unranked"]]
-    tables.append(make_table("Signatures", SIGNATURES, document["signatures"]))
+    tables.append(make_table("Signatures", SIGNATURES, document.get("signatures", [])))
     tables.append(make_table("Not ranked", (_MODEL, *UNRANKED[1:]), unranked))
     return [table for table in tables if table.cells]
 

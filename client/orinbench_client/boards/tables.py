@@ -159,7 +159,7 @@ def board_tables(document: Document) -> list[Table]:
         make_table("Energy", _ENERGY, boards.get("energy", {}).get("rows", [])),
         *(table for front in boards.get("pareto", {}).values() for table in _front_tables(front)),
         make_table("Diagnostics", _DIAGNOSTIC, [_diagnostic(entry) for entry in document["diagnostics"]]),
-        make_table("Signatures", SIGNATURES, document["signatures"]),
+        make_table("Signatures", SIGNATURES, document.get("signatures", [])),
         make_table("Not ranked", UNRANKED, [{**row, "axes": ", ".join(row["axes"])} for row in document["unranked"]]),
     ]
     return [table for table in tables if table.cells]

@@ -15,7 +15,13 @@ from orinbench_client.sdk import Client, find_address
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What you call the board.")]
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Trust boards by their public keys.")
+_HELP = """Trust boards by their public keys.
+
+\b
+orinbench trust add lab-agx --host tls://agx.lab:50061
+orinbench trust list
+"""
+app = typer.Typer(help=_HELP)
 
 
 @app.command()

@@ -66,7 +66,7 @@ def test_overview_cuts_nothing(summary: str) -> None:
         (["validate", "fa-demo-smal"], "did you mean 'fa-demo-small'?"),
         (["prepare", "--suite", "fa-demo-v2"], "did you mean 'fa-demo-v1'?"),
         (["push"], "nothing to push"),
-        (["board", "--host", "nonsense"], "neither unix:/path, /path nor host:port"),
+        (["board", "--host", "nonsense"], "neither unix:/path, /path, host:port nor tls://host:port"),
         (["validate", "/none/model.toml"], "/none/model.toml: cannot be read"),
         (["top", "--host", "/none"], "use --once"),
     ],
