@@ -126,7 +126,7 @@ CASES: list[tuple[Callable[[Store], Prepare], FailureClass, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "failure_class", "reason", "message"), CASES, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("make", "failure_class", "reason", "message"), CASES, ids=lambda value: getattr(value, "__name__", str(value)[:30]))
 def test_what_was_given_is_refused(
     store: Store, make: Callable[[Store], Prepare], failure_class: FailureClass, reason: str, message: str
 ) -> None:
