@@ -41,6 +41,8 @@ class WhisperAdapter(Adapter[TorchSession, WhisperOptions]):
         config = self._model.generation_config
         if mended := _mend(config, self._processor.tokenizer):
             session.note(f"the generation config is an old one; added in memory: {', '.join(mended)}")
+        # PESTE 1.0 cut such recordings: a record must say which of the two was done.
+        session.note("recordings over 30 s: features uncut, decoded in transformers' native long form")
         self._prompt = self._language_and_task(model.declaration.id, config)
 
     def infer(self, sample: Sample) -> Output:

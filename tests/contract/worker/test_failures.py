@@ -109,7 +109,7 @@ CASES: list[tuple[Callable[[Store], Prepare], FailureClass, str, str]] = [
     (_not_a_declaration, MODEL, "DECLARATION_INVALID", "title: Field required"),
     (_model(engine="nil"), MODEL, "ENGINE_UNKNOWN", "engine 'nil' is unknown; known are: "),
     (_model(adapter="nil"), MODEL, "ADAPTER_UNKNOWN", "adapter 'nil' is unknown; known are: "),
-    (_model(adapter="ctc"), MODEL, "ADAPTER_UNFIT", "adapter ctc needs a GraphSession, engine null gives a"),
+    (_model(adapter="ctc"), MODEL, "ADAPTER_UNFIT", "needs a GraphSession or a TorchSession, engine null gives a"),
     (_model(options={"dealy_ms": 1}), MODEL, "OPTION_UNKNOWN", "'dealy_ms'"),
     (_model(options={"delay_ms": "1"}), MODEL, "OPTION_INVALID", "delay_ms: Input should be a valid number"),
     (_model(options={"delay_ms": -1}), MODEL, "OPTION_INVALID", "delay_ms"),
