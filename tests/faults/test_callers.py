@@ -29,7 +29,7 @@ def test_a_submitter_who_hangs_up_leaves_a_run_or_none(idle_daemon: Daemon) -> N
 
 def test_of_many_who_resume_a_run_one_does(daemon: Daemon, wire: Wire) -> None:
     """Twenty calls at once make one new segment; the others are told the state. The history has one line of time."""
-    run = wire.create(wire.plan(30, delay_ms=5))
+    run = wire.create(wire.plan(30, delay_ms=50))
     wire.until_sample(run.name, 3)
     daemon.worker.kill()
     assert finished_of(list(wire.watch(run.name))).failure.reason == "WORKER_KILLED"

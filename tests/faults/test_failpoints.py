@@ -40,10 +40,10 @@ class Player:
                 play(self, wire, name)
         assert self.daemon.ended() == failpoints.EXIT_CODE, f"nobody came to {rule}: {self.daemon.log[-2000:]}"
 
-    def submit(self, wire: Wire, request_id: str, samples: int = SAMPLES) -> run_pb2.Run:
+    def submit(self, wire: Wire, request_id: str, samples: int = SAMPLES, delay_ms: float = 1) -> run_pb2.Run:
         """Ask for a run; asking again gives the same one, and one that was given up goes on."""
         if request_id not in self.plans:
-            self.plans[request_id] = wire.plan(samples, delay_ms=1)
+            self.plans[request_id] = wire.plan(samples, delay_ms=delay_ms)
         run = wire.create(self.plans[request_id], request_id)
         if run.state == record_pb2.RUN_STATE_FAILED:
             run = wire.runs.ResumeRun(run_pb2.ResumeRunRequest(name=run.name)).run
@@ -97,14 +97,14 @@ def delete_artifact(player: Player, wire: Wire, name: str) -> None:
 
 def cancel_run(player: Player, wire: Wire, name: str) -> None:
     """A run is cancelled."""
-    run = player.submit(wire, name, samples=100)
+    run = player.submit(wire, name, delay_ms=50)
     wire.until_sample(run.name, 3)
     wire.runs.CancelRun(run_pb2.CancelRunRequest(name=run.name))
 
 
 def resume_run(player: Player, wire: Wire, name: str) -> None:
     """A run whose worker was killed goes on by request."""
-    run = player.submit(wire, name)
+    run = player.submit(wire, name, delay_ms=50)
     wire.until_sample(run.name, 3)
     player.daemon.worker.kill()
     player.follow(wire, run.name)
@@ -113,7 +113,7 @@ def resume_run(player: Player, wire: Wire, name: str) -> None:
 
 def stop_in_a_run(player: Player, wire: Wire, name: str) -> None:
     """The daemon is told to stop in mid-run."""
-    run = player.submit(wire, f"run-{name}", samples=300)
+    run = player.submit(wire, f"run-{name}", delay_ms=50)
     wire.until_sample(run.name, 3)
     player.daemon.send(signal.SIGTERM)
     player.follow(wire, run.name)

@@ -106,7 +106,7 @@ def test_a_frozen_daemon_is_taken_up_again(folder: Path) -> None:
     """A client that hears nothing asks again and again; when the daemon wakes up, it goes on without a gap."""
     with running(folder) as daemon:
         with connect(daemon) as wire:
-            run = wire.create(wire.plan(60, delay_ms=10))
+            run = wire.create(wire.plan(60, delay_ms=40))
         process = psutil.Process(daemon.pid)
 
         async def follow() -> list[record_pb2.Record]:
@@ -131,7 +131,7 @@ def test_a_frozen_daemon_is_taken_up_again(folder: Path) -> None:
 def test_a_frozen_worker_is_hung_and_its_run_can_go_on(folder: Path) -> None:
     """It is killed at its deadline, the run fails as hung, and by request goes on where it stopped."""
     with running(folder, deadlines={"sample_floor_s": 1.0}) as daemon, connect(daemon) as wire:
-        run = wire.create(wire.plan(60, delay_ms=10))
+        run = wire.create(wire.plan(60, delay_ms=40))
         wire.until_sample(run.name, 5)
         daemon.worker.suspend()
         failed = finished_of(list(wire.watch(run.name)))

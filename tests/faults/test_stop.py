@@ -146,7 +146,7 @@ def test_a_frozen_worker_of_a_killed_daemon_does_not_stay_beside_the_next(folder
     """Without a sandbox it cannot see that its daemon is gone; the next one ends it before it starts its own."""
     with running(folder, isolation="none") as daemon:
         with connect(daemon) as wire:
-            run = wire.create(wire.plan(40, delay_ms=10))
+            run = wire.create(wire.plan(40, delay_ms=50))
             wire.until_sample(run.name, 3)
         worker = daemon.worker
         worker.suspend()

@@ -51,7 +51,7 @@ class Daemon:
     @property
     def worker(self) -> psutil.Process:
         """The process that runs the model: the innermost one, for a sandbox has processes of its own."""
-        (leaf,) = (found for found in psutil.Process(self.pid).children(recursive=True) if not found.children())
+        (leaf,) = filter(_runs_model, psutil.Process(self.pid).children(recursive=True))
         return leaf
 
     def start(self, *around: str, **environment: str) -> None:
@@ -106,6 +106,14 @@ class Daemon:
         self._process.stdout.close()
         self._process = None
         return code
+
+
+def _runs_model(process: psutil.Process) -> bool:
+    """Tell a worker from what is around it, and from the looks at runtimes that a daemon takes, which come and go."""
+    try:
+        return "orinbench_engines.worker" in process.cmdline() and not process.children()
+    except psutil.NoSuchProcess:
+        return False
 
 
 def make_tokens(folder: Path) -> dict[str, str]:
