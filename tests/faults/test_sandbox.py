@@ -33,7 +33,8 @@ NETWORK = {"IPv4", "IPv6", "an abstract socket"}
 FILES = {
     "the daemon's socket", "the journal", "the board's key", "the configuration", "a key at home",
     "writing to the data", "writing to a model", "writing to its own runtime",
-    "seeing the daemon", "signalling the daemon",
+    "seeing the daemon",
+    "signalling the daemon",
 }  # fmt: skip
 OWN = {"its scratch", "its cache", "a temporary file", "reading a model"}
 
