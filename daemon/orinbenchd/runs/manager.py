@@ -119,9 +119,9 @@ class RunManager:
         earlier = await self.reader.ask(lambda connection: table.taken(connection, request.request_id))
         if earlier is not None:
             return await self._repeated(request.request_id, plan, earlier)
-        self._check_open(request.plan, submitter)
         around = self._around
         async with self._gate:
+            self._check_open(request.plan, submitter)
             checked = await asyncio.to_thread(
                 check_plan, request.plan, around.store, list(around.config.runtimes), around.config.limits.samples
             )

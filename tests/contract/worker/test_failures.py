@@ -126,7 +126,11 @@ CASES: list[tuple[Callable[[Store], Prepare], FailureClass, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "failure_class", "reason", "message"), CASES, ids=lambda value: getattr(value, "__name__", str(value)[:30]))
+def _shown(value: object) -> str:
+    return str(getattr(value, "__name__", value))[:30]
+
+
+@pytest.mark.parametrize(("make", "failure_class", "reason", "message"), CASES, ids=_shown)
 def test_what_was_given_is_refused(
     store: Store, make: Callable[[Store], Prepare], failure_class: FailureClass, reason: str, message: str
 ) -> None:
