@@ -65,6 +65,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
     return report
 
 
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    """Whatever a test, or what it calls, does to the environment variables ends with it."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
 @pytest.fixture
 def oracle() -> Path:
     """The folder of published results."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import secrets
 import shutil
@@ -75,7 +76,10 @@ async def prove(sandbox: Sandbox, folder: Path) -> str:
         for made in (scratch / "tmp", outside):
             made.mkdir(parents=True)
         (outside / "secret").write_text("not for a worker")
-        _listen(listening, socket.AF_UNIX, str(outside / "socket"))
+        # By way of the folder's descriptor: the path itself may be longer than the address of a socket can be.
+        folder_fd = os.open(outside, os.O_PATH)
+        listening.callback(os.close, folder_fd)
+        _listen(listening, socket.AF_UNIX, f"/proc/self/fd/{folder_fd}/socket")
         task = {
             "addresses": _network(listening),
             "outside": str(outside) if sandbox.isolation.level == "sandbox" else None,

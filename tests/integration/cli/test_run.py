@@ -60,7 +60,7 @@ def test_limit_is_not_scored(program: Orinbench) -> None:
 
 def test_killed_client_comes_back(program: Orinbench, tmp_path: Path) -> None:
     """A client killed in the middle is taken up by `watch` from what it kept: every sample once, digest proven."""
-    started = program.start(*DEMO, null_model(tmp_path, 50))
+    started = program.start(*DEMO, null_model(tmp_path, 250))
     started.until("running")
     run = program.good("runs", "--json")
     name = json.loads(run)["name"].removeprefix("runs/")
@@ -80,7 +80,7 @@ def test_killed_client_comes_back(program: Orinbench, tmp_path: Path) -> None:
 
 def test_killed_daemon_goes_on(program: Orinbench, daemon: Daemon, tmp_path: Path) -> None:
     """A daemon killed in the middle is found again by the same client; the run ends in a second segment."""
-    started = program.start(*DEMO, null_model(tmp_path, 50), "--json")
+    started = program.start(*DEMO, null_model(tmp_path, 250), "--json")
     started.until("running")
     daemon.kill()
     started.until("link lost")
@@ -96,7 +96,7 @@ def test_killed_daemon_goes_on(program: Orinbench, daemon: Daemon, tmp_path: Pat
 
 def test_two_clients_one_run(program: Orinbench, tmp_path: Path) -> None:
     """Two clients follow one run into two folders and keep the same records; one folder takes one client."""
-    name = program.good(*DEMO, null_model(tmp_path, 50), "--detach")
+    name = program.good(*DEMO, null_model(tmp_path, 250), "--detach")
     first = program.start("watch", name)
     first.until("running")
     assert "another process writes it" in program.fails(2, "watch", name)
@@ -119,7 +119,7 @@ def test_two_runs_queue(program: Orinbench, tmp_path: Path) -> None:
 
 def test_interrupt_leaves_run(program: Orinbench, tmp_path: Path) -> None:
     """Ctrl-C leaves the run to itself and says how to take it up again; it then completes."""
-    started = program.start(*DEMO, null_model(tmp_path, 50))
+    started = program.start(*DEMO, null_model(tmp_path, 250))
     started.until("running")
     started.press()
     said = started.until("orinbench watch ")
@@ -132,7 +132,7 @@ def test_interrupt_leaves_run(program: Orinbench, tmp_path: Path) -> None:
 
 def test_interrupt_twice_cancels(program: Orinbench, tmp_path: Path) -> None:
     """Ctrl-C twice cancels the run; its bundle is kept and says so."""
-    started = program.start(*DEMO, null_model(tmp_path, 100))
+    started = program.start(*DEMO, null_model(tmp_path, 1000))
     started.until("running")
     started.press()
     started.until("Ctrl-C again")
@@ -148,7 +148,7 @@ def test_interrupt_twice_cancels(program: Orinbench, tmp_path: Path) -> None:
 
 def test_cancel_queued_and_running(program: Orinbench, tmp_path: Path) -> None:
     """A running and a queued run are cancelled by name; again is no error; `runs` tells their states."""
-    model = null_model(tmp_path, 100)
+    model = null_model(tmp_path, 1000)
     running, queued = (program.good(*DEMO, model, "--detach") for _ in range(2))
     program.start("watch", running).until("running")
     for name in (queued, running, running):

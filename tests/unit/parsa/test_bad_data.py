@@ -84,14 +84,14 @@ def test_a_copy_with_a_fault_is_refused(copy: Path, change: Change, problem: str
 def test_a_suite_that_is_not_prepared_says_how_to_get_it(copy: Path) -> None:
     """The one line has where the data are, their terms, and the command."""
     with pytest.raises(
-        BadInput, match=r"MohammadJRanjbar/PARSA-Bench on the Hugging Face Hub .*prepare parsa-v1 --source"
+        BadInput, match=r"MohammadJRanjbar/PARSA-Bench on the Hugging Face Hub .*prepare --suite parsa-v1 --source"
     ):
         open_suite("parsa-v1")
 
 
 def test_a_suite_with_its_own_data_takes_no_source(copy: Path) -> None:
     """A source for the demonstration is a mistake, not something to be passed over."""
-    with pytest.raises(BadInput, match=r"fa-demo-v1: .* takes no source"):
+    with pytest.raises(BadInput, match=r"fa-demo-v1 has its data beside its declaration"):
         prepare_suite(find_suite("fa-demo-v1"), copy)
 
 
