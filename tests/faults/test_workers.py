@@ -12,6 +12,7 @@ import pytest
 from orinbench.v1 import record_pb2, run_pb2
 
 from tests.faults.played import play as make_runtime
+from tests.faults.validators import whole
 from tests.integration.harness import Daemon, Wire, check_history, connect, finished_of, reason_of, running, samples_of
 
 # Plays the worker's part up to `ready`, then three honest results, then whatever the test wants.
@@ -158,6 +159,17 @@ def test_only_some_failures_can_go_on(play: Play, name: str, goes_on: bool) -> N
 
     assert goes_on
     assert again.accepted_samples == len(samples_of(records))
+
+
+def test_a_verdict_counts_the_results_that_were_under_way(folder: Path) -> None:
+    """Results whose commit takes longer than the worker lived are in the verdict's count and in the history."""
+    python = make_runtime(folder / "python", _PRELUDE + "begin(); os._exit(7)")
+    runtimes = {"default": {"python": str(python)}}
+    slow = {"ORINBENCH_FAILPOINTS": "journal.commit.before=sleep(400)"}
+    with running(folder, environment=slow, runtimes=runtimes) as daemon, connect(daemon) as wire:
+        finished = whole(list(wire.watch(wire.create(wire.plan(10)).name)), 10)
+
+    assert (finished.failure.reason, finished.accepted_samples) == ("WORKER_EXITED", 3)
 
 
 def test_a_missing_interpreter_is_one_clear_failure(folder: Path) -> None:

@@ -67,31 +67,38 @@ class Execution:
         live.apply(machine.BoardFree())
         _BEGUN()
         self._task = asyncio.create_task(self._attempt(), name=f"run-{live.run_id}-attempt")
-        failed: pb.Failure | None = None
-        done = False
         try:
-            await self._task
-            done = True
+            done, failed = await self._outcome(self._task)
+            if done or not self._halted:
+                # Results that came before the end are under way to the disk: the verdict counts them too.
+                await live.log.flush()
+                self._conclude(failed)
+                _CONCLUDED()
+        finally:
+            self.ended.set()
+
+    async def _outcome(self, attempt: asyncio.Task[None]) -> tuple[bool, pb.Failure | None]:
+        """Wait for the attempt; return whether it was done to the end, and why it failed if it did."""
+        try:
+            await attempt
         except asyncio.CancelledError:
-            if not self._halted and live.run.state != pb.RUN_STATE_CANCELLING:
-                self._task.cancel()
+            if not self._halted and self._live.run.state != pb.RUN_STATE_CANCELLING:
+                attempt.cancel()
                 raise
+            return False, None
         except (Ended, BoardRefusedError) as ended:
             failed = ended.failure
             if failed.failure_class == pb.FAILURE_CLASS_BOARD and failed.reason == _GPU_LOST:
                 self._around.on_wedged(failed.message)
+            return False, failed
         except Wedged as wedged:
             self._around.on_wedged(str(wedged))
-            failed = failure(pb.FAILURE_CLASS_BOARD, "BOARD_WEDGED", str(wedged))
+            return False, failure(pb.FAILURE_CLASS_BOARD, "BOARD_WEDGED", str(wedged))
         except Exception as error:
-            log.exception("segment failed", run=live.run_id)
+            log.exception("segment failed", run=self._live.run_id)
             text = f"the daemon failed: {type(error).__name__}: {error}"
-            failed = failure(pb.FAILURE_CLASS_INFRASTRUCTURE, "DAEMON_ERROR", text)
-        finally:
-            self.ended.set()
-        if done or not self._halted:
-            self._conclude(failed)
-            _CONCLUDED()
+            return False, failure(pb.FAILURE_CLASS_INFRASTRUCTURE, "DAEMON_ERROR", text)
+        return True, None
 
     def cancel(self) -> None:
         """End the worker; the run is CANCELLING already."""
@@ -107,8 +114,9 @@ class Execution:
         if state in (pb.RUN_STATE_RUNNING, pb.RUN_STATE_FINISHING):
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self.ended.wait(), self._around.config.deadlines.drain_s)
-        self.cancel()
-        await self.ended.wait()
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            await self.ended.wait()
 
     def _conclude(self, failed: pb.Failure | None) -> None:
         live = self._live
