@@ -63,8 +63,7 @@ class Retention:
                 if oldest is None:
                     break
                 await self._remove(oldest, f"the journal is kept under {gib:g} GiB")
-        if await self._purge():
-            await asyncio.to_thread(self._give_back)
+        await self._purge()
 
     def artifacts(self, needed: Mapping[str, str]) -> None:
         """Remove artifacts that are not needed, least recently used first, until age and size are within limits."""
@@ -87,8 +86,8 @@ class Retention:
         _REMOVED()
         await self._purge()
 
-    async def _purge(self) -> bool:
-        """Delete the records of removed runs and free their pages; return whether there was anything."""
+    async def _purge(self) -> None:
+        """Delete the records of removed runs, free their pages, and give the room back to the disk."""
         numbers = await self._reader.ask(_with_records)
         for number in numbers:
             deleted = 1
@@ -98,7 +97,8 @@ class Retention:
         freed = False
         while await self._writer.submit(_free_some):
             freed = True
-        return freed or bool(numbers)
+        if freed or numbers:
+            await asyncio.to_thread(self._give_back)
 
     def _give_back(self) -> None:
         """Bring what was freed from the write-ahead log into the file; whoever reads or writes is not waited for."""
