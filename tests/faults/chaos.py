@@ -246,15 +246,15 @@ class Chaos:
     def _check_leaks(self) -> None:
         """The last daemon works on in peace; what it holds must not grow with the runs, and no worker may be left."""
         with connect(self._daemon) as wire:
-            before, after = (self._size_after_runs(wire) for _ in range(2))
+            before, after = self._size_after_runs(wire, 2), self._size_after_runs(wire, 8)
         self._hold(lambda: bounded(before, after))
         orphans = [process.pid for process in workers_of(self._folder)]
         self._hold(lambda: _expect(not orphans, f"workers left behind: {orphans}"))
         scratch = [path.name for path in (self._folder / "data").glob("worker-*")]
         self._hold(lambda: _expect(not scratch, f"scratch folders left behind: {scratch}"))
 
-    def _size_after_runs(self, wire: Wire) -> Size:
-        for _ in range(3):
+    def _size_after_runs(self, wire: Wire, runs: int) -> Size:
+        for _ in range(runs):
             whole(list(wire.watch(wire.create(wire.plan(20)).name)), 20)
         wait_until_idle(wire)
         return size_of(self._daemon)

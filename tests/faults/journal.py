@@ -6,6 +6,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+# The type of a leaf page of an index, which a table without rowid is.
+_LEAF = 0x0A
+
 
 def damage(journal: Path, name: str) -> None:
     """Overwrite the first page of a table or index."""
@@ -15,14 +18,17 @@ def damage(journal: Path, name: str) -> None:
 
 
 def damage_records(journal: Path, number: int, seq: int) -> None:
-    """Overwrite a page of the records of one run, by its number, from somewhere behind `seq` on."""
+    """Overwrite a page of the records of one run, by its number, from somewhere behind `seq` on.
+
+    A page of the tree's inner nodes would take records of other runs along, so it is a leaf.
+    """
     with closing(_settled(journal)) as connection:
-        query = "SELECT body FROM records WHERE run = ? AND seq > ? ORDER BY seq LIMIT 1"
-        (body,) = connection.execute(query, (number, seq)).fetchone()
-    size = _page_size(journal)
-    data = journal.read_bytes()
-    assert data.count(body) == 1, "the record is not to be found in the file by its bytes"
-    _overwrite(journal, data.index(body) // size + 1)
+        query = "SELECT body FROM records WHERE run = ? AND seq > ? ORDER BY seq"
+        bodies = [body for (body,) in connection.execute(query, (number, seq))]
+    size, data = _page_size(journal), journal.read_bytes()
+    # A body that does not fit its page is not in one piece.
+    pages = [data.index(body) // size for body in bodies if body in data]
+    _overwrite(journal, next(page for page in pages if data[page * size] == _LEAF) + 1)
 
 
 def _settled(journal: Path) -> sqlite3.Connection:
