@@ -172,7 +172,8 @@ def test_a_model_is_fetched_once_and_its_record_says_what_was_loaded(hub: Hub, d
     assert doubts(run(wire, last.model_digest)) == []
     facts = wire.runs.ListRuns(run_pb2.ListRunsRequest()).runs[0].model_facts
     assert (facts.source_repository, facts.source_revision) == (published.repository, REVISION)
-    assert list((daemon.folder / "data/hub").iterdir()) == []
+    folder = digest_bytes(published.declaration()).removeprefix("sha256:")
+    assert not (daemon.folder / "data/hub" / folder).exists()
 
 
 def test_a_declaration_that_was_not_fetched_cannot_run(hub: Hub, wire: Wire) -> None:
