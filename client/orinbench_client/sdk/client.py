@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from orinbench.v1.run_pb2_grpc import RunServiceAsyncStub
 
 # The minor revision of the API this client speaks, and the lowest it can work with.
-API_REVISION = 1
+API_REVISION = 2
 API_NEEDED = 1
 
 # The names matter: gRPC ignores an option it does not know without a word. Without ping_timeout a dead peer

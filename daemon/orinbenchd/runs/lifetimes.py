@@ -1,4 +1,4 @@
-"""Ends of runs by the clock: over their time limit, or watched by nobody for too long."""
+"""Ends of runs by the clock: over their time limit, waiting for too long, or watched by nobody for too long."""
 
 from __future__ import annotations
 
@@ -32,6 +32,17 @@ def limit_unwatched(live: LiveRun, cancel: Cancel) -> None:
     seconds = options.cancel_unwatched_after_s
     reason = f"nobody watched it for {seconds:g} s"
     live.unwatched = asyncio.get_running_loop().call_later(seconds, cancel, live, reason)
+
+
+def limit_queued(live: LiveRun, cancel: Cancel) -> None:
+    """Have a run cancelled when it has not begun for as long as its submitter said, counted from its submission."""
+    options = live.run.plan.options
+    if not options.HasField("queue_timeout_s") or live.run.segments or live.ended:
+        return
+    seconds = options.queue_timeout_s
+    waited_s = max(time.time() - live.run.create_time.ToNanoseconds() / 1e9, 0.0)
+    loop, reason = asyncio.get_running_loop(), f"it had not begun after {seconds:g} s"
+    live.unbegun = loop.call_later(max(seconds - waited_s, 0.0), cancel, live, reason)
 
 
 def _since_start(live: LiveRun, boot_id: str, uptime_s: float | None) -> float:

@@ -33,6 +33,11 @@ class LiveRun:
         self.watchers = 0
         # Runs down while nobody does, if the submitter wants that.
         self.unwatched: asyncio.TimerHandle | None = None
+        # Runs down until its first segment begins, if the submitter wants that.
+        self.unbegun: asyncio.TimerHandle | None = None
+        # Of all accepted samples: timed windows, and the audio where its length is known.
+        self.window_ns = 0
+        self.audio_seconds = 0.0
         self._sign = sign
         self._failure = run.failure if run.HasField("failure") else None
 
@@ -61,13 +66,26 @@ class LiveRun:
         """Take in a record of an earlier daemon: what came after the last state change is in the records alone."""
         kind = body.WhichOneof("body")
         if kind == "sample":
-            self.run.accepted_samples = body.sample.index + 1
+            self.accept(body.sample)
             keep_peaks(self.run.memory, body.sample.memory)
         elif kind == "violation" and body.violation.violation not in self.run.violations:
             self.run.violations.append(body.violation.violation)
 
+    def accept(self, sample: pb.SampleRecord) -> None:
+        """Count a sample whose result is durable."""
+        self.run.accepted_samples = sample.index + 1
+        self.window_ns += sample.window_ns
+        self.audio_seconds += sample.audio_seconds
+
+    @property
+    def rtf(self) -> float | None:
+        """Seconds of timed window a second of audio so far; None without audio."""
+        return self.window_ns / 1e9 / self.audio_seconds if self.audio_seconds else None
+
     def begin_segment(self, segment: pb.Segment) -> None:
         """Add the segment that the next BoardFree begins."""
+        if self.unbegun is not None:
+            self.unbegun.cancel()
         segment.number = len(self.run.segments) + 1
         segment.first_index = self.run.accepted_samples
         segment.start_time.CopyFrom(records.now())

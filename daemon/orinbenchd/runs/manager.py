@@ -64,6 +64,7 @@ class RunManager:
         self._work_due = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
         self._pace = queue.Pace()
+        self._queue = queue.Queue()
         # Nothing is deleted while a new run is looked through, and no run is taken up twice.
         self._gate = asyncio.Lock()
         self._retention = Retention(around.config, writer, reader, around.store)
@@ -77,7 +78,7 @@ class RunManager:
         for number, run in await self.reader.ask(table.unfinished):
             live = await self._adopt(number, run)
             live.apply(machine.DaemonDied())
-            self._limit_unwatched(live)
+            self._limit_waiting(live)
             log.info(
                 "recovered",
                 run=live.run_id,
@@ -228,7 +229,7 @@ class RunManager:
     @property
     def queued(self) -> list[LiveRun]:
         """The queue, next one first."""
-        return queue.in_order(self._live.values())
+        return self._queue.order(self._live.values())
 
     def expected_wait_s(self, live: LiveRun | None = None) -> float | None:
         """Return the seconds until `live` (None: a run submitted now) would start."""
@@ -283,6 +284,7 @@ class RunManager:
 
     async def _work_on(self, live: LiveRun) -> None:
         _DEQUEUED()
+        self._queue.begin(live, self._live.values())
         self._active = live
         self._execution = Execution(live, self._around, self._recorder(live))
         identity = self._around.board.identity()
@@ -308,16 +310,19 @@ class RunManager:
 
     async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
         """Await what must not stop half-way because a caller has hung up."""
+        return await asyncio.shield(self._kept(work))
+
+    def _kept(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.ensure_future(work)
         self._unhurried.add(task)
         task.add_done_callback(self._unhurried.discard)
-        return await asyncio.shield(task)
+        return task
 
     async def _enqueue(self, live: LiveRun, request_id: str, plan: bytes) -> table.Taken | None:
         made = await live.enqueue(lambda journal: table.insert(journal, live.number, request_id, plan, live.run))
         if made is None:
             self._live[live.run_id] = live
-            self._limit_unwatched(live)
+            self._limit_waiting(live)
             self._work_due.set()
         return made
 
@@ -346,6 +351,8 @@ class RunManager:
     def _forget(self, live: LiveRun) -> None:
         if live.unwatched is not None:
             live.unwatched.cancel()
+        if live.unbegun is not None:
+            live.unbegun.cancel()
         self._live.pop(live.run_id, None)
         self._recorders.pop(live.run_id, None)
 
@@ -421,10 +428,20 @@ class RunManager:
     def _limit_unwatched(self, live: LiveRun) -> None:
         lifetimes.limit_unwatched(live, self._cancel_late)
 
+    def _limit_waiting(self, live: LiveRun) -> None:
+        self._limit_unwatched(live)
+        lifetimes.limit_queued(live, self._cancel_unbegun)
+
     def _cancel_late(self, live: LiveRun, reason: str) -> None:
         if not live.ended:
             task = asyncio.ensure_future(self.cancel(live.run.name, reason))
             task.add_done_callback(_log_refused)
+
+    def _cancel_unbegun(self, live: LiveRun, reason: str) -> None:
+        # At once, not by a task: it must not meet a run that begins meanwhile.
+        if live.run.state == pb.RUN_STATE_QUEUED:
+            live.apply(machine.CancelAsked(reason))
+            self._kept(self._settle(live))
 
 
 def _log_refused(task: asyncio.Task[run_pb2.Run]) -> None:

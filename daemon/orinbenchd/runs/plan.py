@@ -15,6 +15,7 @@ from orinbench_profiles import DeclarationError, ModelDeclaration, is_digest, pa
 
 from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.errors import DaemonError, FailedPrecondition, InvalidArgument, NotFound, invalid_field
+from orinbenchd.runs.queue import HIGHEST, LOWEST
 from orinbenchd.worker.runtimes import missing
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
@@ -55,7 +56,9 @@ def check_fields(request: run_pb2.CreateRunRequest) -> None:
         raise invalid_field("plan.options.limit", "must be at least 1")
     if options.HasField("warmup") and options.warmup > 100:
         raise invalid_field("plan.options.warmup", "must be at most 100")
-    for field in ("time_limit_s", "cancel_unwatched_after_s"):
+    if not LOWEST <= options.priority <= HIGHEST:
+        raise invalid_field("plan.options.priority", f"{options.priority} is not from {LOWEST} to {HIGHEST}")
+    for field in ("time_limit_s", "cancel_unwatched_after_s", "queue_timeout_s"):
         seconds = getattr(options, field)
         if options.HasField(field) and not (math.isfinite(seconds) and seconds > 0):
             raise invalid_field(f"plan.options.{field}", "must be a positive number of seconds")

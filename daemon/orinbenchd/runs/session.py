@@ -169,7 +169,7 @@ class Session:
     def _durable(self, done: asyncio.Future[None], sample: pb.SampleRecord) -> None:
         if done.cancelled() or done.exception() is not None:
             return
-        self._live.run.accepted_samples = sample.index + 1
+        self._live.accept(sample)
         self._keep_peaks(sample.memory)
         self._on_sample(sample)
         # One acknowledgement for all that one commit made durable.

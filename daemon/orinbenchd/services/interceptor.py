@@ -30,7 +30,7 @@ from orinbenchd.errors import (
 log = structlog.get_logger("rpc")
 
 # What this daemon speaks, and the oldest client it still understands.
-API_REVISION = 1
+API_REVISION = 2
 OLDEST_CLIENT = 1
 
 _OPEN = ("/grpc.health.v1.", "/grpc.reflection.v1")

@@ -30,6 +30,8 @@ class RunService(run_pb2_grpc.RunServiceServicer):
 
     async def CreateRun(self, request: run_pb2.CreateRunRequest, context: Context) -> run_pb2.CreateRunResponse:
         """Queue a run."""
+        if request.plan.options.priority > 0:
+            _require_admin("only an admin may put a run before others: give a priority of 0 or less")
         return run_pb2.CreateRunResponse(run=await self._manager.create(request, caller().name))
 
     async def GetRun(self, request: run_pb2.GetRunRequest, context: Context) -> run_pb2.GetRunResponse:
@@ -87,17 +89,11 @@ class RunService(run_pb2_grpc.RunServiceServicer):
 
     async def _require_own(self, name: str) -> None:
         """Let nobody but an admin act on a run of somebody else. Raises PermissionDenied, NotFound."""
-        who = caller()
-        if who.role == "admin":
+        if caller().role == "admin":
             return
         run = await self._manager.get(name)
-        if run.submitter != who.name:
-            raise PermissionDenied(
-                "ROLE_INSUFFICIENT",
-                f"{run.name} was submitted by {run.submitter}: only they or an admin may do this",
-                role=who.role,
-                needed="admin",
-            )
+        if run.submitter != caller().name:
+            _require_admin(f"{run.name} was submitted by {run.submitter}: only they or an admin may do this")
 
     async def _stored(self, name: str, number: int, after_seq: int) -> AsyncIterator[list[pb.Record]]:
         cursor, last = after_seq, None
@@ -131,6 +127,12 @@ class RunService(run_pb2_grpc.RunServiceServicer):
                     raise Unavailable("DRAINING", "the daemon is going down; the run goes on when it is back")
                 elif log.durable_seq <= cursor and not await log.changed.wait(BOOKMARK_S):
                     yield [live.bookmark(self._manager.position(live), self._manager.expected_wait_s(live))]
+
+
+def _require_admin(otherwise: str) -> None:
+    role = caller().role
+    if role != "admin":
+        raise PermissionDenied("ROLE_INSUFFICIENT", otherwise, role=role, needed="admin")
 
 
 def page_size(asked: int, default: int, largest: int) -> int:

@@ -17,7 +17,7 @@ from orinbench.v1 import record_pb2 as orinbench_dot_v1_dot_record__pb2
 from orinbench.v1 import telemetry_pb2 as orinbench_dot_v1_dot_telemetry__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16orinbench/v1/run.proto\x12\x0corinbench.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19orinbench/v1/record.proto\x1a\x1corinbench/v1/telemetry.proto\"\xde\x06\n\x03Run\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x04plan\x18\x02 \x01(\x0b\x32\x15.orinbench.v1.RunPlan\x12%\n\x05state\x18\x03 \x01(\x0e\x32\x16.orinbench.v1.RunState\x12&\n\x07\x66\x61ilure\x18\x04 \x01(\x0b\x32\x15.orinbench.v1.Failure\x12\'\n\x08segments\x18\x05 \x03(\x0b\x32\x15.orinbench.v1.Segment\x12+\n\nviolations\x18\x06 \x03(\x0b\x32\x17.orinbench.v1.Violation\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fplanned_samples\x18\n \x01(\r\x12\x18\n\x10\x61\x63\x63\x65pted_samples\x18\x0b \x01(\r\x12\x10\n\x08last_seq\x18\x0c \x01(\x04\x12+\n\x06memory\x18\r \x01(\x0b\x32\x1b.orinbench.v1.MemoryReading\x12\x31\n\ttelemetry\x18\x0e \x01(\x0b\x32\x1e.orinbench.v1.TelemetrySummary\x12\x14\n\x0crecord_count\x18\x0f \x01(\x04\x12\x15\n\rrecord_digest\x18\x10 \x01(\t\x12\x16\n\x0esigned_verdict\x18\x11 \x01(\x0c\x12\x11\n\tsignature\x18\x12 \x01(\x0c\x12\x1f\n\x17hardware_profile_digest\x18\x13 \x01(\t\x12!\n\x19\x65xecution_contract_digest\x18\x14 \x01(\t\x12\x1b\n\x0equeue_position\x18\x15 \x01(\rH\x00\x88\x01\x01\x12\x11\n\tsubmitter\x18\x16 \x01(\t\x12\r\n\x05\x62oard\x18\x17 \x01(\t\x12-\n\x0bmodel_facts\x18\x18 \x01(\x0b\x32\x18.orinbench.v1.ModelFacts\x12.\n\x0b\x65nvironment\x18\x19 \x01(\x0b\x32\x19.orinbench.v1.EnvironmentB\x11\n\x0f_queue_position\"\xb5\x01\n\x07RunPlan\x12\x10\n\x08suite_id\x18\x01 \x01(\t\x12\x14\n\x0csuite_digest\x18\x02 \x01(\t\x12\x15\n\rinputs_digest\x18\x03 \x01(\t\x12\x10\n\x08model_id\x18\x04 \x01(\t\x12\x14\n\x0cmodel_digest\x18\x05 \x01(\t\x12\x18\n\x10hardware_profile\x18\x06 \x01(\t\x12)\n\x07options\x18\x07 \x01(\x0b\x32\x18.orinbench.v1.RunOptions\"\xb1\x02\n\nRunOptions\x12\x13\n\x06warmup\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x12\n\x05limit\x18\x02 \x01(\rH\x01\x88\x01\x01\x12\x10\n\x08priority\x18\x03 \x01(\x05\x12\x19\n\x0ctime_limit_s\x18\x04 \x01(\x01H\x02\x88\x01\x01\x12%\n\x18\x63\x61ncel_unwatched_after_s\x18\x05 \x01(\x01H\x03\x88\x01\x01\x12\x34\n\x06labels\x18\x06 \x03(\x0b\x32$.orinbench.v1.RunOptions.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\t\n\x07_warmupB\x08\n\x06_limitB\x0f\n\r_time_limit_sB\x1b\n\x19_cancel_unwatched_after_s\"K\n\x10\x43reateRunRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12#\n\x04plan\x18\x02 \x01(\x0b\x32\x15.orinbench.v1.RunPlan\"3\n\x11\x43reateRunResponse\x12\x1e\n\x03run\x18\x01 \x01(\x0b\x32\x11.orinbench.v1.Run\"\x1d\n\rGetRunRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"0\n\x0eGetRunResponse\x12\x1e\n\x03run\x18\x01 \x01(\x0b\x32\x11.orinbench.v1.Run\"`\n\x0fListRunsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12&\n\x06states\x18\x03 \x03(\x0e\x32\x16.orinbench.v1.RunState\"L\n\x10ListRunsResponse\x12\x1f\n\x04runs\x18\x01 \x03(\x0b\x32\x11.orinbench.v1.Run\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"0\n\x10\x43\x61ncelRunRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"3\n\x11\x43\x61ncelRunResponse\x12\x1e\n\x03run\x18\x01 \x01(\x0b\x32\x11.orinbench.v1.Run\" \n\x10ResumeRunRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"3\n\x11ResumeRunResponse\x12\x1e\n\x03run\x18\x01 \x01(\x0b\x32\x11.orinbench.v1.Run\"2\n\x0fWatchRunRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tafter_seq\x18\x02 \x01(\x04\"9\n\x10WatchRunResponse\x12%\n\x07records\x18\x01 \x03(\x0b\x32\x14.orinbench.v1.Record\"r\n\x12ListRecordsRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\'\n\x05kinds\x18\x04 \x03(\x0e\x32\x18.orinbench.v1.RecordKind\"\\\n\x13ListRecordsResponse\x12,\n\x07records\x18\x01 \x03(\x0b\x32\x1b.orinbench.v1.DecodedRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"D\n\rDecodedRecord\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12&\n\x04\x62ody\x18\x02 \x01(\x0b\x32\x18.orinbench.v1.RecordBody2\xa7\x04\n\nRunService\x12L\n\tCreateRun\x12\x1e.orinbench.v1.CreateRunRequest\x1a\x1f.orinbench.v1.CreateRunResponse\x12\x43\n\x06GetRun\x12\x1b.orinbench.v1.GetRunRequest\x1a\x1c.orinbench.v1.GetRunResponse\x12I\n\x08ListRuns\x12\x1d.orinbench.v1.ListRunsRequest\x1a\x1e.orinbench.v1.ListRunsResponse\x12L\n\tCancelRun\x12\x1e.orinbench.v1.CancelRunRequest\x1a\x1f.orinbench.v1.CancelRunResponse\x12L\n\tResumeRun\x12\x1e.orinbench.v1.ResumeRunRequest\x1a\x1f.orinbench.v1.ResumeRunResponse\x12K\n\x08WatchRun\x12\x1d.orinbench.v1.WatchRunRequest\x1a\x1e.orinbench.v1.WatchRunResponse0\x01\x12R\n\x0bListRecords\x12 .orinbench.v1.ListRecordsRequest\x1a!.orinbench.v1.ListRecordsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16orinbench/v1/run.proto\x12\x0corinbench.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19orinbench/v1/record.proto\x1a\x1corinbench/v1/telemetry.proto\"\xde\x06\n\x03Run\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x04plan\x18\x02 \x01(\x0b\x32\x15.orinbench.v1.RunPlan\x12%\n\x05state\x18\x03 \x01(\x0e\x32\x16.orinbench.v1.RunState\x12&\n\x07\x66\x61ilure\x18\x04 \x01(\x0b\x32\x15.orinbench.v1.Failure\x12\'\n\x08segments\x18\x05 \x03(\x0b\x32\x15.orinbench.v1.Segment\x12+\n\nviolations\x18\x06 \x03(\x0b\x32\x17.orinbench.v1.Violation\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fplanned_samples\x18\n \x01(\r\x12\x18\n\x10\x61\x63\x63\x65pted_samples\x18\x0b \x01(\r\x12\x10\n\x08last_seq\x18\x0c \x01(\x04\x12+\n\x06memory\x18\r \x01(\x0b\x32\x1b.orinbench.v1.MemoryReading\x12\x31\n\ttelemetry\x18\x0e \x01(\x0b\x32\x1e.orinbench.v1.TelemetrySummary\x12\x14\n\x0crecord_count\x18\x0f \x01(\x04\x12\x15\n\rrecord_digest\x18\x10 \x01(\t\x12\x16\n\x0esigned_verdict\x18\x11 \x01(\x0c\x12\x11\n\tsignature\x18\x12 \x01(\x0c\x12\x1f\n\x17hardware_profile_digest\x18\x13 \x01(\t\x12!\n\x19\x65xecution_contract_digest\x18\x14 \x01(\t\x12\x1b\n\x0equeue_position\x18\x15 \x01(\rH\x00\x88\x01\x01\x12\x11\n\tsubmitter\x18\x16 \x01(\t\x12\r\n\x05\x62oard\x18\x17 \x01(\t\x12-\n\x0bmodel_facts\x18\x18 \x01(\x0b\x32\x18.orinbench.v1.ModelFacts\x12.\n\x0b\x65nvironment\x18\x19 \x01(\x0b\x32\x19.orinbench.v1.EnvironmentB\x11\n\x0f_queue_position\"\xb5\x01\n\x07RunPlan\x12\x10\n\x08suite_id\x18\x01 \x01(\t\x12\x14\n\x0csuite_digest\x18\x02 \x01(\t\x12\x15\n\rinputs_digest\x18\x03 \x01(\t\x12\x10\n\x08model_id\x18\x04 \x01(\t\x12\x14\n\x0cmodel_digest\x18\x05 \x01(\t\x12\x18\n\x10hardware_profile\x18\x06 \x01(\t\x12)\n\x07options\x18\x07 \x01(\x0b\x32\x18.orinbench.v1.RunOptions\"\xe3\x02\n\nRunOptions\x12\x13\n\x06warmup\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x12\n\x05limit\x18\x02 \x01(\rH\x01\x88\x01\x01\x12\x10\n\x08priority\x18\x03 \x01(\x05\x12\x19\n\x0ctime_limit_s\x18\x04 \x01(\x01H\x02\x88\x01\x01\x12%\n\x18\x63\x61ncel_unwatched_after_s\x18\x05 \x01(\x01H\x03\x88\x01\x01\x12\x34\n\x06labels\x18\x06 \x03(\x0b\x32$.orinbench.v1.RunOptions.LabelsEntry\x12\x1c\n\x0fqueue_timeout_s\x18\x07 \x01(\x01H\x04\x88\x01\x01\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\t\n\x07_warmupB\x08\n\x06_limitB\x0f\n\r_time_limit_sB\x1b\n\x19_cancel_unwatched_after_sB\x12\n\x10_queue_timeout_s\"K\n\x10\x43reateRunRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12#\n\x04plan\x18\x02 \x01(\x0b\x32\x15.orinbench.v1.RunPlan\"3\n\x11\x43reateRunResponse\x12\x1e\n\x03run\x18\x01 \x01(\x0b\x32\x11.orinbench.v1.Run\"\x1d\n\rGetRunRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"0\n\x0eGetRunResponse\x12\x1e\n\x03run\x18\x01 \x01(\x0b\x32\x11.orinbench.v1.Run\"`\n\x0fListRunsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12&\n\x06states\x18\x03 \x03(\x0e\x32\x16.orinbench.v1.RunState\"L\n\x10ListRunsResponse\x12\x1f\n\x04runs\x18\x01 \x03(\x0b\x32\x11.orinbench.v1.Run\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"0\n\x10\x43\x61ncelRunRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"3\n\x11\x43\x61ncelRunResponse\x12\x1e\n\x03run\x18\x01 \x01(\x0b\x32\x11.orinbench.v1.Run\" \n\x10ResumeRunRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"3\n\x11ResumeRunResponse\x12\x1e\n\x03run\x18\x01 \x01(\x0b\x32\x11.orinbench.v1.Run\"2\n\x0fWatchRunRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tafter_seq\x18\x02 \x01(\x04\"9\n\x10WatchRunResponse\x12%\n\x07records\x18\x01 \x03(\x0b\x32\x14.orinbench.v1.Record\"r\n\x12ListRecordsRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\'\n\x05kinds\x18\x04 \x03(\x0e\x32\x18.orinbench.v1.RecordKind\"\\\n\x13ListRecordsResponse\x12,\n\x07records\x18\x01 \x03(\x0b\x32\x1b.orinbench.v1.DecodedRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"D\n\rDecodedRecord\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12&\n\x04\x62ody\x18\x02 \x01(\x0b\x32\x18.orinbench.v1.RecordBody2\xa7\x04\n\nRunService\x12L\n\tCreateRun\x12\x1e.orinbench.v1.CreateRunRequest\x1a\x1f.orinbench.v1.CreateRunResponse\x12\x43\n\x06GetRun\x12\x1b.orinbench.v1.GetRunRequest\x1a\x1c.orinbench.v1.GetRunResponse\x12I\n\x08ListRuns\x12\x1d.orinbench.v1.ListRunsRequest\x1a\x1e.orinbench.v1.ListRunsResponse\x12L\n\tCancelRun\x12\x1e.orinbench.v1.CancelRunRequest\x1a\x1f.orinbench.v1.CancelRunResponse\x12L\n\tResumeRun\x12\x1e.orinbench.v1.ResumeRunRequest\x1a\x1f.orinbench.v1.ResumeRunResponse\x12K\n\x08WatchRun\x12\x1d.orinbench.v1.WatchRunRequest\x1a\x1e.orinbench.v1.WatchRunResponse0\x01\x12R\n\x0bListRecords\x12 .orinbench.v1.ListRecordsRequest\x1a!.orinbench.v1.ListRecordsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -31,39 +31,39 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_RUNPLAN']._serialized_start=996
   _globals['_RUNPLAN']._serialized_end=1177
   _globals['_RUNOPTIONS']._serialized_start=1180
-  _globals['_RUNOPTIONS']._serialized_end=1485
-  _globals['_RUNOPTIONS_LABELSENTRY']._serialized_start=1373
-  _globals['_RUNOPTIONS_LABELSENTRY']._serialized_end=1418
-  _globals['_CREATERUNREQUEST']._serialized_start=1487
-  _globals['_CREATERUNREQUEST']._serialized_end=1562
-  _globals['_CREATERUNRESPONSE']._serialized_start=1564
-  _globals['_CREATERUNRESPONSE']._serialized_end=1615
-  _globals['_GETRUNREQUEST']._serialized_start=1617
-  _globals['_GETRUNREQUEST']._serialized_end=1646
-  _globals['_GETRUNRESPONSE']._serialized_start=1648
-  _globals['_GETRUNRESPONSE']._serialized_end=1696
-  _globals['_LISTRUNSREQUEST']._serialized_start=1698
-  _globals['_LISTRUNSREQUEST']._serialized_end=1794
-  _globals['_LISTRUNSRESPONSE']._serialized_start=1796
-  _globals['_LISTRUNSRESPONSE']._serialized_end=1872
-  _globals['_CANCELRUNREQUEST']._serialized_start=1874
-  _globals['_CANCELRUNREQUEST']._serialized_end=1922
-  _globals['_CANCELRUNRESPONSE']._serialized_start=1924
-  _globals['_CANCELRUNRESPONSE']._serialized_end=1975
-  _globals['_RESUMERUNREQUEST']._serialized_start=1977
-  _globals['_RESUMERUNREQUEST']._serialized_end=2009
-  _globals['_RESUMERUNRESPONSE']._serialized_start=2011
-  _globals['_RESUMERUNRESPONSE']._serialized_end=2062
-  _globals['_WATCHRUNREQUEST']._serialized_start=2064
-  _globals['_WATCHRUNREQUEST']._serialized_end=2114
-  _globals['_WATCHRUNRESPONSE']._serialized_start=2116
-  _globals['_WATCHRUNRESPONSE']._serialized_end=2173
-  _globals['_LISTRECORDSREQUEST']._serialized_start=2175
-  _globals['_LISTRECORDSREQUEST']._serialized_end=2289
-  _globals['_LISTRECORDSRESPONSE']._serialized_start=2291
-  _globals['_LISTRECORDSRESPONSE']._serialized_end=2383
-  _globals['_DECODEDRECORD']._serialized_start=2385
-  _globals['_DECODEDRECORD']._serialized_end=2453
-  _globals['_RUNSERVICE']._serialized_start=2456
-  _globals['_RUNSERVICE']._serialized_end=3007
+  _globals['_RUNOPTIONS']._serialized_end=1535
+  _globals['_RUNOPTIONS_LABELSENTRY']._serialized_start=1403
+  _globals['_RUNOPTIONS_LABELSENTRY']._serialized_end=1448
+  _globals['_CREATERUNREQUEST']._serialized_start=1537
+  _globals['_CREATERUNREQUEST']._serialized_end=1612
+  _globals['_CREATERUNRESPONSE']._serialized_start=1614
+  _globals['_CREATERUNRESPONSE']._serialized_end=1665
+  _globals['_GETRUNREQUEST']._serialized_start=1667
+  _globals['_GETRUNREQUEST']._serialized_end=1696
+  _globals['_GETRUNRESPONSE']._serialized_start=1698
+  _globals['_GETRUNRESPONSE']._serialized_end=1746
+  _globals['_LISTRUNSREQUEST']._serialized_start=1748
+  _globals['_LISTRUNSREQUEST']._serialized_end=1844
+  _globals['_LISTRUNSRESPONSE']._serialized_start=1846
+  _globals['_LISTRUNSRESPONSE']._serialized_end=1922
+  _globals['_CANCELRUNREQUEST']._serialized_start=1924
+  _globals['_CANCELRUNREQUEST']._serialized_end=1972
+  _globals['_CANCELRUNRESPONSE']._serialized_start=1974
+  _globals['_CANCELRUNRESPONSE']._serialized_end=2025
+  _globals['_RESUMERUNREQUEST']._serialized_start=2027
+  _globals['_RESUMERUNREQUEST']._serialized_end=2059
+  _globals['_RESUMERUNRESPONSE']._serialized_start=2061
+  _globals['_RESUMERUNRESPONSE']._serialized_end=2112
+  _globals['_WATCHRUNREQUEST']._serialized_start=2114
+  _globals['_WATCHRUNREQUEST']._serialized_end=2164
+  _globals['_WATCHRUNRESPONSE']._serialized_start=2166
+  _globals['_WATCHRUNRESPONSE']._serialized_end=2223
+  _globals['_LISTRECORDSREQUEST']._serialized_start=2225
+  _globals['_LISTRECORDSREQUEST']._serialized_end=2339
+  _globals['_LISTRECORDSRESPONSE']._serialized_start=2341
+  _globals['_LISTRECORDSRESPONSE']._serialized_end=2433
+  _globals['_DECODEDRECORD']._serialized_start=2435
+  _globals['_DECODEDRECORD']._serialized_end=2503
+  _globals['_RUNSERVICE']._serialized_start=2506
+  _globals['_RUNSERVICE']._serialized_end=3057
 # @@protoc_insertion_point(module_scope)

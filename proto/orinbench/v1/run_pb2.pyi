@@ -81,7 +81,7 @@ class RunPlan(_message.Message):
     def __init__(self, suite_id: _Optional[str] = ..., suite_digest: _Optional[str] = ..., inputs_digest: _Optional[str] = ..., model_id: _Optional[str] = ..., model_digest: _Optional[str] = ..., hardware_profile: _Optional[str] = ..., options: _Optional[_Union[RunOptions, _Mapping]] = ...) -> None: ...
 
 class RunOptions(_message.Message):
-    __slots__ = ("warmup", "limit", "priority", "time_limit_s", "cancel_unwatched_after_s", "labels")
+    __slots__ = ("warmup", "limit", "priority", "time_limit_s", "cancel_unwatched_after_s", "labels", "queue_timeout_s")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -95,13 +95,15 @@ class RunOptions(_message.Message):
     TIME_LIMIT_S_FIELD_NUMBER: _ClassVar[int]
     CANCEL_UNWATCHED_AFTER_S_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     warmup: int
     limit: int
     priority: int
     time_limit_s: float
     cancel_unwatched_after_s: float
     labels: _containers.ScalarMap[str, str]
-    def __init__(self, warmup: _Optional[int] = ..., limit: _Optional[int] = ..., priority: _Optional[int] = ..., time_limit_s: _Optional[float] = ..., cancel_unwatched_after_s: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    queue_timeout_s: float
+    def __init__(self, warmup: _Optional[int] = ..., limit: _Optional[int] = ..., priority: _Optional[int] = ..., time_limit_s: _Optional[float] = ..., cancel_unwatched_after_s: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., queue_timeout_s: _Optional[float] = ...) -> None: ...
 
 class CreateRunRequest(_message.Message):
     __slots__ = ("request_id", "plan")

@@ -47,7 +47,7 @@ def test_a_daemon_that_has_given_up_this_client(folder: Path, tmp_path: Path) ->
             program = Orinbench(tmp_path, daemon)
             for arguments in (RUN, ("cancel", "a")):
                 line = program.fails(4, *arguments)
-                assert "this client speaks API revision 1; the daemon needs 9 or newer: update orinbench" in line
+                assert "this client speaks API revision 2; the daemon needs 9 or newer: update orinbench" in line
         finally:
             process.terminate()
             process.wait(30)
