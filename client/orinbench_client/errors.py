@@ -1,6 +1,7 @@
 """What can go wrong at the client, each with the exit code of the command line.
 
 OrinbenchError
+├── GateNotMet       1  a run is not what the job demands
 ├── BadInput         2  usage, a declaration, a file, a bundle
 ├── RunFailed        3  the run ended as failed or cancelled
 ├── BoardRefused     4  the daemon said no
@@ -12,6 +13,12 @@ from __future__ import annotations
 
 class OrinbenchError(Exception):
     """Base of all errors shown to a person: the text says what was wrong, where, and what to do."""
+
+    exit_code = 1
+
+
+class GateNotMet(OrinbenchError):
+    """A run is there, and not what was demanded of it."""
 
     exit_code = 1
 

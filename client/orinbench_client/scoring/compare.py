@@ -12,6 +12,7 @@ from orinbench_client.bundles.model import RunFacts
 from orinbench_client.bundles.results import find_score
 from orinbench_client.errors import BadInput
 from orinbench_client.metrics import EditCounts, Step, align
+from orinbench_client.scoring.grades import Grading, find_scorer, stats_of
 from orinbench_client.scoring.score import ScoreLine, counts_of
 from orinbench_client.scoring.store import ScoreSummary, read_score_lines
 from orinbench_client.statistics import Interval, Replicates, percentile_interval
@@ -84,6 +85,32 @@ def compare(first: Side, second: Side, metric: Metric) -> Comparison:
     return Comparison(
         values[0], values[1], percentile_interval(rates[0] - rates[1]), _worse(first.lines, second.lines, metric)
     )
+
+
+class GradeComparison(NamedTuple):
+    """`difference` is the first run's score of all samples less the second's, with its paired 95 % interval."""
+
+    difference: float
+    interval: Interval
+    higher_is_better: bool
+
+
+def compare_grades(first: Grading, second: Grading) -> GradeComparison | None:
+    """Compare two graded runs of one suite by what boards rank them by; None where its scorer has no such figure.
+
+    Raises BadInput for runs of different samples.
+    """
+    if [grade.sample_id for grade in first.grades] != [grade.sample_id for grade in second.grades]:
+        raise BadInput("the two runs have not the same graded samples: they cannot be compared")
+    metric = next(iter(find_scorer(first.scorer).metrics({})), None)
+    if metric is None:
+        return None
+    stats = [stats_of([grade.stats for grade in side.grades]) for side in (first, second)]
+    columns = [metric.columns(side) for side in stats]
+    replicates = Replicates([column for side in columns for column in side])
+    rates = [metric.rates([replicates.sums(column) for column in side]) for side in columns]
+    value = metric.value(stats[0]) - metric.value(stats[1])
+    return GradeComparison(value, percentile_interval(rates[0] - rates[1]), metric.higher_is_better)
 
 
 def _worse(first: Sequence[ScoreLine], second: Sequence[ScoreLine], metric: Metric) -> list[Change]:

@@ -1,0 +1,156 @@
+"""What `ci` does on a board: each suite with each model, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orinbench.v1.board_pb2 import Board
+from orinbench.v1.record_pb2 import RUN_STATE_CANCELLED, RUN_STATE_SUCCEEDED
+from orinbench.v1.run_pb2 import Run, RunOptions
+
+from orinbench_client.bundles.model import Labelled
+from orinbench_client.bundles.results import open_bundle
+from orinbench_client.ci.attempt import request_id
+from orinbench_client.ci.baseline import Finished, baseline_of, load_finished, require_alike
+from orinbench_client.ci.gates import Gate, Gates, Regression
+from orinbench_client.ci.job import Case, gates_of, judged
+from orinbench_client.cli.common import seconds
+from orinbench_client.cli.following import follow_here
+from orinbench_client.cli.push import PushMeter
+from orinbench_client.errors import BoardRefused, BoardUnreachable, OrinbenchError, RunFailed
+from orinbench_client.scoring.bundle import score_bundle
+from orinbench_client.sdk import Address, Client, Model, Submission, open_model, require_board, submit
+from orinbench_client.suites import Suite, find_suite, verify_suite
+
+# The first revision whose daemons give up waiting.
+_QUEUE_TIMEOUT_API = 2
+# Why a run ended before its first sample because the board would not do.
+_BOARD_SAID_NO = ("PREFLIGHT_FAILED", "GPU_IN_USE", "BOARD_WEDGED")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A suite with a model, and the gates of their run."""
+
+    suite: Suite
+    model: Model
+    gates: Sequence[Gate]
+    baseline: Finished | None
+    request_id: str
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How all of them are to be run."""
+
+    profile: str
+    options: RunOptions
+    results: Path
+    give_up_s: float
+
+
+def wanted(
+    suites: Sequence[str],
+    models: Sequence[str],
+    gates: Gates,
+    baselines: Sequence[Finished],
+    given_id: str | None,
+    environment: Mapping[str, str],
+) -> list[Wanted]:
+    """Load suites and models, and see that each pair has gates and what they need. Raises BadInput."""
+    loaded = [open_model(name) for name in models]
+    found = []
+    for name in suites:
+        suite = verify_suite(find_suite(name))
+        for model in loaded:
+            ids = suite.declaration.id, model.declaration.id
+            own = gates_of(gates, *ids)
+            paired = any(isinstance(gate, Regression) for gate in own)
+            baseline = baseline_of(baselines, *ids) if paired else None
+            found.append(Wanted(suite, model, own, baseline, request_id(environment, given_id, *ids)))
+    return found
+
+
+async def run_all(address: Address, pairs: Sequence[Wanted], terms: Terms) -> list[Case]:
+    """Run every pair and judge it. Raises BadInput; what a run or the board did wrong is in its case."""
+    cases: list[Case] = []
+    gone: BoardUnreachable | None = None
+    async with Client(address) as client:
+        for pair in pairs:
+            try:
+                if gone is not None:
+                    raise gone
+                path = await _run(client, pair, terms)
+                cases.append(judged(load_finished(path), pair.gates, [pair.baseline] if pair.baseline else []))
+            except BoardUnreachable as error:
+                gone = error
+                cases.append(_without(pair, error))
+            except (BoardRefused, RunFailed) as error:
+                cases.append(_without(pair, error))
+    return cases
+
+
+def _without(pair: Wanted, error: OrinbenchError) -> Case:
+    return Case(pair.suite.declaration.id, pair.model.declaration.id, pair.gates, error=error)
+
+
+async def _run(client: Client, pair: Wanted, terms: Terms) -> Path:
+    board = await client.get_board()
+    require_board(board, terms.profile)
+    _require_queue_timeout(board, terms.options)
+    if pair.baseline is not None:
+        # Before the board's time is spent on a run that nothing can be compared with.
+        _require_baseline(pair.baseline, pair.suite, board)
+    submission = Submission(pair.suite, pair.model, board.hardware_profile, terms.options)
+    with PushMeter() as meter:
+        made = await submit(client, submission, pair.request_id, meter.show)
+    bundle = await follow_here(client, made, pair.suite, terms.results, terms.give_up_s)
+    run = await client.get_run(made.name)
+    if run.state != RUN_STATE_SUCCEEDED:
+        raise await _why_not(client, run, bundle)
+    score_bundle(open_bundle(bundle), pair.suite)
+    return bundle
+
+
+def _require_queue_timeout(board: Board, options: RunOptions) -> None:
+    if options.HasField("queue_timeout_s") and board.api_revision < _QUEUE_TIMEOUT_API:
+        raise BoardRefused(
+            f"the daemon of {board.name} (version {board.daemon_version or 'unknown'}) knows no --queue-timeout: "
+            "update orinbenchd on the board",
+            "API_TOO_OLD",
+        )
+
+
+def _require_baseline(baseline: Finished, suite: Suite, board: Board) -> None:
+    require_alike(
+        baseline,
+        Labelled(suite.declaration.id, suite.digest),
+        Labelled(board.hardware_profile, board.hardware_profile_digest),
+        Labelled("this board's", board.execution_contract_digest),
+    )
+
+
+async def _why_not(client: Client, run: Run, bundle: Path) -> OrinbenchError:
+    name = run.name.removeprefix("runs/")
+    if run.failure.reason in _BOARD_SAID_NO and not run.accepted_samples:
+        return BoardRefused(f"run {name}: {run.failure.message}: see {bundle}", run.failure.reason)
+    if run.state == RUN_STATE_CANCELLED and not run.segments and run.plan.options.HasField("queue_timeout_s"):
+        waited = f"it had not begun after {run.plan.options.queue_timeout_s:g} s"
+        return BoardRefused(f"run {name} was cancelled: {waited}: {await _queue(client)}", "QUEUE_TIMEOUT")
+    ended = run.failure.message or ("cancelled" if run.state == RUN_STATE_CANCELLED else run.failure.reason)
+    return RunFailed(f"run {name} did not succeed: {ended}: see {bundle}")
+
+
+async def _queue(client: Client) -> str:
+    """Say who has the board, and who waits."""
+    board = await client.get_board()
+    if not board.active_run:
+        return f"no run has the board now, {board.queue_length} wait"
+    active = await client.get_run(board.active_run)
+    wait = f", expected wait {seconds(board.expected_wait_s)}" if board.HasField("expected_wait_s") else ""
+    return (
+        f"{active.name} of {active.submitter} has the board ({active.accepted_samples} of {active.planned_samples} "
+        f"samples), {board.queue_length} wait{wait}"
+    )
