@@ -115,6 +115,9 @@ class Config(Section):
     socket_group: str | None = None
     tcp: str | None = None
     tls: Tls | None = None
+    # host:port for GET /metrics, in clear and without a token; beyond loopback only with metrics_exposed.
+    metrics: str | None = None
+    metrics_exposed: bool = False
     root: Path = Path("/")
     power_socket: Path | None = None
     # An interpreter that has jetson-stats; without it jtop is not used.
@@ -144,6 +147,8 @@ class Config(Section):
             _check_tcp(self.tcp, self.tls is not None)
         elif self.tls is not None:
             raise ValueError("tls: is of the TCP door only: set tcp")
+        if self.metrics is not None:
+            _check_metrics(self.metrics, self.metrics_exposed)
         if "default" not in self.runtimes:
             raise ValueError("runtimes: one must be called 'default'")
         return self
@@ -222,11 +227,25 @@ def _explain(problem: Any) -> str:
     return f"{key}: {problem['msg']}" if key else str(problem["msg"])
 
 
-def _check_tcp(address: str, encrypted: bool) -> None:
+def _host_of(key: str, address: str) -> str:
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdecimal() or not 0 <= int(port) <= 65535:
-        raise ValueError(f"tcp: {address!r} is not host:port")
-    if not encrypted and not _is_loopback(host.strip("[]")):
+        raise ValueError(f"{key}: {address!r} is not host:port")
+    return host.strip("[]")
+
+
+def _check_metrics(address: str, exposed: bool) -> None:
+    host = _host_of("metrics", address)
+    if not exposed and not _is_loopback(host):
+        raise ValueError(
+            f"metrics: {host} is not a loopback address, and whoever reaches it reads them in clear and without a "
+            "token: set metrics_exposed = true if that is meant"
+        )
+
+
+def _check_tcp(address: str, encrypted: bool) -> None:
+    host = _host_of("tcp", address)
+    if not encrypted and not _is_loopback(host):
         raise ValueError(
             f"tcp: {host} is not a loopback address, so it needs TLS: make certificates with 'orinbenchd certs init' "
             "and set [tls]"

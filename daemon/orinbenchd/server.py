@@ -12,6 +12,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grpc
 import structlog
@@ -48,6 +49,9 @@ from orinbenchd.worker import leftover
 from orinbenchd.worker.folders import remove_tree
 from orinbenchd.worker.packages import link_packages
 from orinbenchd.worker.runtimes import Runtimes
+
+if TYPE_CHECKING:
+    from orinbenchd.metrics.exporter import Exporter
 
 log = structlog.get_logger("daemon")
 _GIB = 1 << 30
@@ -89,6 +93,7 @@ class Daemon:
         self._fatal: Exception | None = None
         self._health = health.aio.HealthServicer()
         self._wedged_task: asyncio.Task[None] | None = None
+        self._exporter: Exporter | None = None
 
     async def serve(self) -> int:
         """Start, serve until a signal, stop. Returns the exit code. Raises StartError."""
@@ -159,7 +164,15 @@ class Daemon:
         preparer, silence_s = ModelPreparer(store, config.data_dir), config.limits.upload_silence_s
         artifacts = ArtifactService(store, preparer, self._manager, silence_s)
         options = [*_OPTIONS, ("grpc.max_allowed_incoming_connections", config.limits.connections)]
-        self._server = grpc.aio.server(interceptors=[Interceptor(doorkeeper, seats)], options=options)
+        interceptor = Interceptor(doorkeeper, seats)
+        if config.metrics is not None:
+            # Only then: whoever does not want them does not pay for their library.
+            from orinbenchd.metrics.setup import open_exporter
+            from orinbenchd.metrics.snapshot import Observed
+
+            observed = Observed(config, board, self._manager, self._writer, seats, interceptor)
+            self._exporter = open_exporter(config.metrics, observed, self._hub)
+        self._server = grpc.aio.server(interceptors=[interceptor], options=options)
         run_pb2_grpc.add_RunServiceServicer_to_server(RunService(self._manager), self._server)
         board_pb2_grpc.add_BoardServiceServicer_to_server(boards, self._server)
         artifact_pb2_grpc.add_ArtifactServiceServicer_to_server(artifacts, self._server)
@@ -187,6 +200,8 @@ class Daemon:
         notify("READY=1")
         log.info("ready", version=version(), profile=config.profile, data_dir=str(config.data_dir))
         ready = {"event": "ready", "socket": str(config.socket) if config.socket else None, "tcp_port": port}
+        if self._exporter is not None:
+            ready["metrics_port"] = self._exporter.port
         print(json.dumps(ready), flush=True)  # noqa: T201  # for whoever started us and waits
 
     def _bind(self, address: str, shown: str, certificates: Certificates | None = None) -> int:
@@ -215,6 +230,8 @@ class Daemon:
         await halted
         _WORKER_OVER()
         await self._runtimes.close()
+        if self._exporter is not None:
+            await asyncio.to_thread(self._exporter.close)
         await self._hub.close()
         await self._writer.close()
         await self._reader.close()

@@ -12,6 +12,8 @@ import contextlib
 import queue
 import sqlite3
 import threading
+import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +35,21 @@ _COMMITTED = failpoint("journal.commit.after")
 _CLOSING = failpoint("journal.close")
 
 
+class CommitTimes:
+    """How long commits took, counted by bounds in seconds (at most so long; the last count is of those above all)."""
+
+    bounds = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(self.bounds) + 1)
+        self.total_s = 0.0
+
+    def note(self, seconds: float) -> None:
+        """Count one; by the writer's thread alone."""
+        self.counts[bisect_left(self.bounds, seconds)] += 1
+        self.total_s += seconds
+
+
 class Writer:
     """Owns the writing connection and its thread.
 
@@ -41,6 +58,9 @@ class Writer:
     """
 
     def __init__(self, path: Path, on_full: Callable[[bool], None], on_fatal: Callable[[Exception], None]) -> None:
+        # Records of runs that are durable, counted by those who hand them in.
+        self.records = 0
+        self.times = CommitTimes()
         self._loop = asyncio.get_running_loop()
         self._connection = open_writer(path)
         self._on_full = on_full
@@ -120,7 +140,9 @@ class Writer:
         full = False
         while True:
             try:
+                began = time.monotonic()
                 results = self._transaction(batch)
+                self.times.note(time.monotonic() - began)
                 break
             except sqlite3.OperationalError as error:
                 if not is_disk_full(error):

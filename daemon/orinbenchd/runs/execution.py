@@ -95,7 +95,7 @@ class Execution:
             self._around.on_wedged(str(wedged))
             return False, failure(pb.FAILURE_CLASS_BOARD, "BOARD_WEDGED", str(wedged))
         except Exception as error:
-            log.exception("segment failed", run=self._live.run_id)
+            log.exception("segment failed")
             text = f"the daemon failed: {type(error).__name__}: {error}"
             return False, failure(pb.FAILURE_CLASS_INFRASTRUCTURE, "DAEMON_ERROR", text)
         return True, None
@@ -126,12 +126,7 @@ class Execution:
             live.apply(machine.Failed(failed))
         else:
             live.apply(machine.Summarised())
-        log.info(
-            "run ended",
-            run=live.run_id,
-            state=pb.RunState.Name(live.run.state),
-            reason=live.run.failure.reason,
-        )
+        log.info("run ended", state=pb.RunState.Name(live.run.state), reason=live.run.failure.reason)
 
     async def _attempt(self) -> None:
         around, live = self._around, self._live

@@ -95,7 +95,7 @@ class WorkerHost:
         except OSError as error:
             text = f"the runtime's interpreter {runtime.python} cannot be started: {error.strerror}"
             raise _runtime_broken(text) from None
-        log.info("worker started", run=self._live.run_id, pid=worker.pid, python=str(runtime.python))
+        log.info("worker started", pid=worker.pid, python=str(runtime.python))
         return worker
 
     async def _talk(self, worker: WorkerProcess, own: Folders) -> None:

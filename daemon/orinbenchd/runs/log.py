@@ -104,6 +104,7 @@ class RunLog:
         if isinstance(error := done.exception(), Exception):
             self._writer.fail(error)
             return
+        self._writer.records += len(records)
         for record in records:
             self._tail.append(record)
             self._tail_bytes += len(record.body)

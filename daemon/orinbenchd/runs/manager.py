@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -65,6 +66,8 @@ class RunManager:
         self._worker: asyncio.Task[None] | None = None
         self._pace = queue.Pace()
         self._queue = queue.Queue()
+        # Runs that ended since the start, by state.
+        self.ended: Counter[str] = Counter()
         # Nothing is deleted while a new run is looked through, and no run is taken up twice.
         self._gate = asyncio.Lock()
         self._retention = Retention(around.config, writer, reader, around.store)
@@ -291,8 +294,9 @@ class RunManager:
         uptime_s = identity.uptime_s if identity.HasField("uptime_s") else None
         timer = lifetimes.limit_time(live, identity.boot_id, uptime_s, self._cancel_late)
         try:
-            await self._execution.run()
-            await live.log.flush()
+            with structlog.contextvars.bound_contextvars(run=live.run_id):
+                await self._execution.run()
+                await live.log.flush()
         finally:
             if timer is not None:
                 timer.cancel()
@@ -353,7 +357,8 @@ class RunManager:
             live.unwatched.cancel()
         if live.unbegun is not None:
             live.unbegun.cancel()
-        self._live.pop(live.run_id, None)
+        if self._live.pop(live.run_id, None) is not None:
+            self.ended[pb.RunState.Name(live.run.state).removeprefix("RUN_STATE_").lower()] += 1
         self._recorders.pop(live.run_id, None)
 
     def _shown(self, live: LiveRun) -> run_pb2.Run:

@@ -33,6 +33,8 @@ log = structlog.get_logger("rpc")
 API_REVISION = 2
 OLDEST_CLIENT = 1
 
+# What a client names may be of any length.
+_WIDEST = 160
 _OPEN = ("/grpc.health.v1.", "/grpc.reflection.v1")
 _Parse = Callable[[bytes], Any]
 _caller: ContextVar[Caller] = ContextVar("caller")
@@ -53,6 +55,8 @@ class Interceptor(grpc.aio.ServerInterceptor):
         self._doorkeeper = doorkeeper
         self._seats = seats
         self._audit = Audit()
+        # Calls that failed by a fault of ours.
+        self.incidents = 0
 
     async def intercept_service(
         self,
@@ -82,6 +86,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
             try:
                 self._enter(call)
                 call.request = _decode(data, parse)
+                _bind_run(call.request)
                 response = await inner(call.request, context)
             except Exception as error:  # noqa: BLE001  # the border: whatever it is, it becomes a Status
                 await self._abort(call, error)
@@ -110,6 +115,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
             try:
                 self._enter(call)
                 call.request = _decode(data, parse)
+                _bind_run(call.request)
                 with self._seats.take(method, call.caller):
                     messages = inner(call.request, context)
                     if inspect.iscoroutine(messages):
@@ -144,6 +150,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
         refused = isinstance(error, Unauthenticated | PermissionDenied)
         if not isinstance(error, DaemonError):
             incident = secrets.token_hex(4)
+            self.incidents += 1
             log.error("handler failed", incident=incident, exc_info=error)
             error = _internal(incident)
         elif not refused and not isinstance(error, Unavailable):
@@ -162,6 +169,13 @@ class _Call:
         self.context = context
         self.caller = NOBODY
         self.request: Any = None
+
+
+def _bind_run(request: Any) -> None:
+    """Put the run that a call is about on its lines of the log."""
+    name = getattr(request, "name", "")
+    if isinstance(name, str) and name.startswith("runs/"):
+        structlog.contextvars.bind_contextvars(run=name.removeprefix("runs/")[:_WIDEST])
 
 
 def _decode(data: Any, parse: Callable[[Any], Any]) -> Any:
