@@ -39,7 +39,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 _WORD = r"[A-Za-z0-9_+.-]+"
 _VALUE = rf'(?:{_WORD}|"[^"\\\n]+")'
 _LABEL = rf"({_WORD})\s*=\s*({_VALUE})"
-_NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?"
+_NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _THRESHOLD = re.compile(
     rf"(?P<metric>{_WORD})\s*(?:\[\s*(?P<cell>{_LABEL}(?:\s*,\s*{_LABEL})*)\s*\])?"
     rf"\s*(?P<operator><=|<|>=|>)\s*(?P<bound>{_NUMBER})\Z",

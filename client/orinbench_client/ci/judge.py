@@ -91,7 +91,8 @@ class _Figures:
     def require(self, axis: Axis) -> None:
         """Raise _Absent for a run whose readings on an axis do not count."""
         if not self._group.ranked_by(axis):
-            raise _Absent("; ".join(_causes(self._group, axis)))
+            # A run whose accuracy does not count is on no board.
+            raise _Absent("; ".join(_causes(self._group, axis) or _causes(self._group, "accuracy")))
 
     def of(self, name: str) -> tuple[float, str]:
         """Return a figure of the whole run and its unit. Raises _Absent."""
