@@ -264,11 +264,12 @@ class RunManager:
     # Inside.
 
     async def _work(self) -> None:
-        while True:
+        # Not by its cancellation alone: up to Python 3.11 wait_for may lose one.
+        while not self.draining:
             # Between runs, never beside one that is being measured.
             await self._tidy()
             waiting = self.queued
-            if not waiting or self.wedged or self.draining:
+            if not waiting or self.wedged:
                 self._work_due.clear()
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._work_due.wait(), _TIDY_S)

@@ -32,6 +32,8 @@ class LineSource(LatestSource, ABC):
     def __init__(self, interval_s: float) -> None:
         super().__init__(interval_s)
         self._task: asyncio.Task[None] | None = None
+        # Told beside the cancellation: up to Python 3.11 wait_for loses one that meets a line.
+        self._over = False
 
     @abstractmethod
     def lines(self) -> AsyncIterator[bytes]:
@@ -47,6 +49,7 @@ class LineSource(LatestSource, ABC):
 
     async def close(self) -> None:
         """End the program and wait for it."""
+        self._over = True
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -54,10 +57,11 @@ class LineSource(LatestSource, ABC):
 
     async def _run(self) -> None:
         wait_s = _FIRST_WAIT_S
-        while True:
+        while not self._over:
             started = time.monotonic()
             try:
                 await self._follow()
+                return
             except SourceAbsentError as error:
                 self.problem, self.absent = str(error), True
                 return
@@ -71,10 +75,11 @@ class LineSource(LatestSource, ABC):
             self.restarts += 1
 
     async def _follow(self) -> None:
+        """Take lines until closed. Raises when there are no more."""
         silence_s = max(_FIRST_LINE_S, STALE_INTERVALS * self.interval_s)
         stream = self.lines()
         try:
-            while True:
+            while not self._over:
                 try:
                     line = await asyncio.wait_for(stream.__anext__(), silence_s)
                 except asyncio.TimeoutError:

@@ -13,6 +13,7 @@ from orinbench.v1.telemetry_pb2 import SourceState, SourceStatus, Telemetry
 from orinbench_profiles.loader import load_hardware
 from orinbenchd.telemetry.hub import TelemetryHub
 from orinbenchd.telemetry.setup import make_hub
+from orinbenchd.telemetry.stream import LineSource
 
 from tests.jetson_sim import events, helper
 from tests.jetson_sim.builder import SimulatedBoard, build
@@ -201,6 +202,40 @@ def test_a_tegrastats_that_keeps_dying_is_down_with_its_reason(tmp_path: Path) -
 
     assert source(reading, "tegrastats").reason == "tegrastats ended"
     assert reading.module_power_w > 0
+
+
+class _Played(LineSource):
+    """A source whose lines the test plays."""
+
+    name = "played"
+
+    def __init__(self) -> None:
+        super().__init__(0.2)
+        self.played: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        while True:
+            yield await self.played.get()
+
+    def parse(self, line: bytes) -> Telemetry:
+        return Telemetry()
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_line_that_meets_the_end_does_not_keep_the_source_open(turns: int) -> None:
+    """Closed in any turn of the loop after a line came, a source ends; a daemon that stops waits for it."""
+
+    async def main() -> None:
+        source = _Played()
+        await source.start()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        source.played.put_nowait(b"a line")
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await asyncio.wait_for(source.close(), 10)
+
+    asyncio.run(main())
 
 
 def test_no_tegrastats_is_left_behind(tmp_path: Path) -> None:
