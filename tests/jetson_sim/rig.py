@@ -35,6 +35,7 @@ class Rig:
     daemon: subprocess.Popen[str]
     host: str
     log: Path
+    ready: dict[str, Any]
 
 
 def write_profile(folder: Path, name: str) -> Path:
@@ -55,10 +56,11 @@ def running(
     options: Mapping[str, Any] | None = None,
     curve: player.Curve | None = None,
     prepare: Callable[[SimulatedBoard], None] = lambda _: None,
+    more: Mapping[str, Any] | None = None,
 ) -> Iterator[Rig]:
     """Build a board in `folder`, `prepare` it, start helper and daemon; end them afterwards.
 
-    Raises StartFailedError.
+    `more` are further settings of the daemon. Raises StartFailedError.
     """
     board = build(folder / "root", name, mode=mode, options=options)
     prepare(board)
@@ -74,15 +76,16 @@ def running(
             "socket": str(power.socket.with_name("d.sock")),
             "power_socket": str(power.socket),
             "telemetry_interval_s": 0.2,
+            **(more or {}),
         }
         config = folder / "orinbenchd.toml"
         config.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items()))
-        daemon = stack.enter_context(_daemon(config, folder / "daemon.log"))
-        yield Rig(board, power, daemon, f"unix:{settings['socket']}", folder / "daemon.log")
+        daemon, ready = stack.enter_context(_daemon(config, folder / "daemon.log"))
+        yield Rig(board, power, daemon, f"unix:{settings['socket']}", folder / "daemon.log", ready)
 
 
 @contextmanager
-def _daemon(config: Path, log: Path) -> Iterator[subprocess.Popen[str]]:
+def _daemon(config: Path, log: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     with log.open("w") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "orinbenchd", "--config", str(config)],
@@ -96,9 +99,9 @@ def _daemon(config: Path, log: Path) -> Iterator[subprocess.Popen[str]]:
     assert process.stdout is not None
     try:
         with process.stdout as out:
-            if not out.readline():
+            if not (ready := out.readline()):
                 raise StartFailedError(log.read_text().strip() or "the daemon said nothing")
-            yield process
+            yield process, json.loads(ready)
     finally:
         process.terminate()
         try:

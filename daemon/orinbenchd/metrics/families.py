@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Callable, Iterable, Iterator
 
@@ -140,7 +141,8 @@ def _daemon(snapshot: Snapshot) -> Iterator[Metric]:
     commits = HistogramMetricFamily(
         "orinbench_journal_commit_duration_seconds", "How long a commit of the journal takes."
     )
-    commits.add_metric([], list(snapshot.commits.buckets), snapshot.commits.total_s)
+    buckets = [("+Inf" if math.isinf(bound) else str(bound), count) for bound, count in snapshot.commits.buckets]
+    commits.add_metric([], buckets, snapshot.commits.total_s)
     yield commits
 
 

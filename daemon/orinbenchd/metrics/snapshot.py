@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -37,7 +38,7 @@ class RunNow:
 class Commits:
     """Commits of the journal so far: how many took at most each bound in seconds, and how long all of them took."""
 
-    buckets: Sequence[tuple[str, int]]
+    buckets: Sequence[tuple[float, int]]
     total_s: float
 
 
@@ -101,5 +102,4 @@ def _run_now(live: LiveRun) -> RunNow:
 def _commits(times: CommitTimes) -> Commits:
     # Copied first: the writer goes on counting.
     counts, total_s = list(times.counts), times.total_s
-    bounds = [*(f"{bound:g}" for bound in times.bounds), "+Inf"]
-    return Commits(list(zip(bounds, accumulate(counts), strict=True)), total_s)
+    return Commits(list(zip([*times.bounds, math.inf], accumulate(counts), strict=True)), total_s)
