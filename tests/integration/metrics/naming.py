@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from prometheus_client import Metric
+from prometheus_client.parser import text_string_to_metric_families
 
 #: Base units, and what is counted without one. A unit stands at the end, before ``_total`` or ``_info``.
 UNITS = ("seconds", "bytes", "ratio", "celsius", "watts", "hertz")
@@ -28,8 +29,15 @@ _NO_UNIT = re.compile(
     r"_(ms|millis|milliseconds?|us|ns|minutes?|hours?|kb|mb|mib|gib|kilobytes|megabytes|percent|pct|mw|milliwatts?"
     r"|mhz|khz|hz|degrees|gauge|counter|histogram)(_|$)"
 )
-_SUFFIX = {"counter": "_total", "info": "_info"}
 _RESERVED = ("_total", "_count", "_sum", "_bucket", "_created", "_info")
+
+
+def faults_of_text(text: str) -> list[str]:
+    """Return the faults of a scrape in the text format."""
+    # The parser of this format gives a counter its suffix where it lacks it.
+    counters = re.findall(r"^# TYPE (\S+) counter$", text, re.MULTILINE)
+    bare = [f"{name}: a counter without _total" for name in counters if not name.endswith("_total")]
+    return [*bare, *faults(text_string_to_metric_families(text))]
 
 
 def faults(families: Iterable[Metric]) -> list[str]:
@@ -64,8 +72,6 @@ def _of(family: Metric) -> Iterator[str]:
 def _of_sample(family: Metric, name: str, labels: dict[str, str]) -> Iterator[str]:
     if ("le" in labels) != (family.type == "histogram" and name.endswith("_bucket")):
         yield "le stands where no bucket is, or not where one is"
-    if family.type == "counter" and not name.endswith(("_total", "_created")):
-        yield "a counter without _total"
     if any(not value for value in labels.values()):
         yield "a label without value"
     if set(labels) & {"run", "runs", "peer", "caller", "model", "suite", "sample", "submitter", "token"}:

@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from tests.integration.cli.program import null_model, program_in
 from tests.integration.harness import check_history, connect, running
-from tests.integration.metrics.naming import faults
+from tests.integration.metrics.naming import faults, faults_of_text
 from tests.jetson_sim import rig
 
 METRICS: dict[str, Any] = {"metrics": "127.0.0.1:0"}
@@ -94,7 +94,7 @@ def test_a_simulated_jetson_is_told_in_full(tmp_path: Path) -> None:
     families, open_families = list(parse_text(text)), list(parse_openmetrics(open_text))  # type: ignore[no-untyped-call]
     assert content_type.startswith("text/plain; version=")
     assert open_type.startswith("application/openmetrics-text; version=")
-    assert (faults(families), faults(open_families)) == ([], [])
+    assert (faults_of_text(text), faults(open_families)) == ([], [])
     found = series(families)
     assert found.keys() == series(open_families).keys()
     assert 0 < one(seen, RTF) < 10
