@@ -27,6 +27,13 @@ RTF = "orinbench_run_real_time_factor_ratio"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 DASHBOARD = Path(__file__).parents[3] / "docs" / "grafana" / "orinbench.json"
 _DIRECT = build_opener(ProxyHandler({}))
+#: What the page describes and this board, with these models, does not have.
+ELSEWHERE = {
+    "orinbench_run_peak_reserved_bytes",
+    "orinbench_board_gpu_memory_used_bytes",
+    "orinbench_board_swap_used_bytes",
+    "orinbench_board_fan_duty_ratio",
+}
 Series = dict[str, list[tuple[dict[str, str], float]]]
 
 
@@ -109,12 +116,21 @@ def test_a_simulated_jetson_is_told_in_full(tmp_path: Path) -> None:
     # The null model holds nothing of the device, and this board has no discrete GPU: no series, never a 0.
     assert "orinbench_run_peak_reserved_bytes" not in found
     assert "orinbench_board_gpu_memory_used_bytes" not in found
+    told = {re.sub("_(bucket|count|sum)$", "", name) for name in seen if name.startswith("orinbench_")}
+    assert told - documented() == set()
+    assert documented() - told == ELSEWHERE
     # Only a worker on a GPU reserves anything there.
     assert asked_by_the_dashboard() - seen.keys() == {"orinbench_run_peak_reserved_bytes"}
 
 
 def _ended(found: Series) -> float:
     return sum(value for _, value in found["orinbench_runs_ended_total"])
+
+
+def documented() -> set[str]:
+    """Return the names in the table of the documentation."""
+    page = (DASHBOARD.parents[1] / "observability.md").read_text()
+    return set(re.findall(r"^\| `(orinbench_\w+)` \|", page, re.MULTILINE))
 
 
 def asked_by_the_dashboard() -> set[str]:
