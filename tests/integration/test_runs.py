@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import grpc
 import psutil
@@ -16,7 +17,9 @@ from tests.integration.harness import (
     check_history,
     connect,
     finished_of,
+    make_tokens,
     reason_of,
+    running,
     samples_of,
 )
 
@@ -135,6 +138,29 @@ def test_priority_goes_first_and_the_queue_says_its_places(wire: Wire) -> None:
     wire.runs.CancelRun(run_pb2.CancelRunRequest(name=blocker.name))
     starts = [samples_of(list(wire.watch(run.name)))[0].start_monotonic_ns for run in (urgent, low)]
     assert starts[0] < starts[1]
+
+
+def test_submitters_take_turns(folder: Path) -> None:
+    """Of one who submitted three runs and another who came after with one, the other is not behind all three."""
+    tokens = make_tokens(folder)
+    with running(folder, tcp="127.0.0.1:0") as daemon:
+        target = f"127.0.0.1:{daemon.ready['tcp_port']}"
+        with connect(daemon) as local, Wire(target, tokens["submit"]) as many, Wire(target, tokens["admin"]) as one:
+            local.create(local.plan(10_000, delay_ms=20))
+            plan = local.plan(2)
+            first, second, third = (many.create(plan) for _ in range(3))
+            late = one.create(plan)
+            order = sorted((first, second, third, late), key=lambda run: local.get(run.name).queue_position)
+            plan.options.priority = 1
+            with pytest.raises(grpc.RpcError) as refused:
+                many.create(plan)
+            plan.options.priority = 11
+            with pytest.raises(grpc.RpcError) as beyond:
+                one.create(plan)
+
+    assert [run.name for run in order] == [run.name for run in (first, late, second, third)]
+    assert reason_of(refused.value)[1:] == ("ROLE_INSUFFICIENT", {"role": "submit", "needed": "admin"})
+    assert reason_of(beyond.value)[1:] == ("FIELD_INVALID", {"field": "plan.options.priority"})
 
 
 def test_a_time_limit_ends_a_run(wire: Wire) -> None:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orinbench.v1.board_pb2 import Board
-from orinbench.v1.record_pb2 import RUN_STATE_CANCELLED, RUN_STATE_SUCCEEDED
+from orinbench.v1.record_pb2 import RUN_STATE_CANCELLED, RUN_STATE_CANCELLING, RUN_STATE_SUCCEEDED
 from orinbench.v1.run_pb2 import Run, RunOptions
 
 from orinbench_client.bundles.model import Labelled
+from orinbench_client.bundles.native import RECORDS, decode
+from orinbench_client.bundles.records import read_frames
 from orinbench_client.bundles.results import open_bundle
 from orinbench_client.ci.attempt import request_id
 from orinbench_client.ci.baseline import Finished, baseline_of, load_finished, require_alike
@@ -136,11 +138,17 @@ async def _why_not(client: Client, run: Run, bundle: Path) -> OrinbenchError:
     name = run.name.removeprefix("runs/")
     if run.failure.reason in _BOARD_SAID_NO and not run.accepted_samples:
         return BoardRefused(f"run {name}: {run.failure.message}: see {bundle}", run.failure.reason)
-    if run.state == RUN_STATE_CANCELLED and not run.segments and run.plan.options.HasField("queue_timeout_s"):
-        waited = f"it had not begun after {run.plan.options.queue_timeout_s:g} s"
-        return BoardRefused(f"run {name} was cancelled: {waited}: {await _queue(client)}", "QUEUE_TIMEOUT")
-    ended = run.failure.message or ("cancelled" if run.state == RUN_STATE_CANCELLED else run.failure.reason)
-    return RunFailed(f"run {name} did not succeed: {ended}: see {bundle}")
+    if run.state != RUN_STATE_CANCELLED:
+        return RunFailed(f"run {name} failed: {run.failure.message or run.failure.reason}: see {bundle}")
+    why = _why_cancelled(bundle)
+    if not run.segments and run.plan.options.HasField("queue_timeout_s"):
+        return BoardRefused(f"run {name} was cancelled: {why}: {await _queue(client)}", "QUEUE_TIMEOUT")
+    return RunFailed(f"run {name} was cancelled: {why}: see {bundle}")
+
+
+def _why_cancelled(bundle: Path) -> str:
+    states = (decode(frame).state for frame in read_frames(bundle / RECORDS))
+    return next((state.reason for state in states if state.state == RUN_STATE_CANCELLING), "")
 
 
 async def _queue(client: Client) -> str:

@@ -153,7 +153,7 @@ def test_who_waits_too_long_and_who_takes_too_long(program: Orinbench, tmp_path:
     assert read_junit((tmp_path / "late.xml").read_bytes()) == {
         "cer <= 1": f"error: {line.removeprefix('orinbench: ')}"
     }
-    assert "did not succeed: cancelled" in program.fails(3, "ci", *slow, *gate, "--timeout", "1")
+    assert "was cancelled: over its time limit of 1 s" in program.fails(3, "ci", *slow, *gate, "--timeout", "1")
 
 
 def test_nobody_answers(tmp_path: Path) -> None:
