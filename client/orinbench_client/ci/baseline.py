@@ -57,12 +57,13 @@ def load_baselines(paths: Sequence[Path]) -> list[Finished]:
     return baselines
 
 
-def baseline_of(baselines: Sequence[Finished], suite: str, model: str) -> Finished:
+def baseline_of(baselines: Sequence[Finished], suite: Labelled, model: str) -> Finished:
     """Return the baseline of a run: the only one of its suite, or the only one of its suite and model.
 
-    Raises BadInput when it is not clear which one that is.
+    Of several variants of a suite the run's own is meant. Raises BadInput when it is not clear which one that is.
     """
-    of_suite = [baseline for baseline in baselines if baseline.run.facts.suite.name == suite]
+    of_name = [baseline for baseline in baselines if baseline.run.facts.suite.name == suite.name]
+    of_suite = [baseline for baseline in of_name if baseline.run.facts.suite == suite] or of_name
     of_model = [baseline for baseline in of_suite if baseline.run.facts.model.name == model]
     for found in (of_model, of_suite):
         if len(found) == 1:
@@ -70,9 +71,11 @@ def baseline_of(baselines: Sequence[Finished], suite: str, model: str) -> Finish
     if not of_suite:
         there = ", ".join(f"{baseline.path} of {baseline.run.facts.suite.name}" for baseline in baselines) or "none"
         raise BadInput(
-            f"a regression of suite {suite} needs a baseline of that suite: --baseline BUNDLE (given: {there})"
+            f"a regression of suite {suite.name} needs a baseline of that suite: --baseline BUNDLE (given: {there})"
         )
-    raise BadInput(f"{len(of_suite)} baselines are of suite {suite}, and it is not clear which is for model {model}")
+    raise BadInput(
+        f"{len(of_suite)} baselines are of suite {suite.name}, and it is not clear which is for model {model}"
+    )
 
 
 def require_alike(baseline: Finished, suite: Labelled, hardware: Labelled, contract: Labelled) -> None:

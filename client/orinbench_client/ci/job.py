@@ -69,7 +69,7 @@ def judged(finished: Finished, gates: Sequence[Gate], baselines: Sequence[Finish
         error = RunFailed(f"run {facts.run_id} did not succeed: {facts.failure or facts.state}: see {finished.path}")
         return Case(suite, model, gates, finished, marks=marks, error=error)
     needed = any(isinstance(gate, Regression) for gate in gates)
-    baseline = baseline_of(baselines, suite, model) if needed else None
+    baseline = baseline_of(baselines, facts.suite, model) if needed else None
     return Case(suite, model, gates, finished, judge(finished, gates, baseline), marks)
 
 

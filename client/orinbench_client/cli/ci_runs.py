@@ -67,11 +67,13 @@ def wanted(
     for name in suites:
         suite = verify_suite(find_suite(name))
         for model in loaded:
-            ids = suite.declaration.id, model.declaration.id
-            own = gates_of(gates, *ids)
+            label, model_id = Labelled(suite.declaration.id, suite.digest), model.declaration.id
+            own = gates_of(gates, label.name, model_id)
             paired = any(isinstance(gate, Regression) for gate in own)
-            baseline = baseline_of(baselines, *ids) if paired else None
-            found.append(Wanted(suite, model, own, baseline, request_id(environment, given_id, *ids)))
+            baseline = baseline_of(baselines, label, model_id) if paired else None
+            # By digest: the variants of a suite share its name.
+            made_id = request_id(environment, given_id, suite.digest, model.digest)
+            found.append(Wanted(suite, model, own, baseline, made_id))
     return found
 
 

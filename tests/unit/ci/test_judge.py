@@ -11,7 +11,7 @@ import pytest
 from orinbench_client.boards.build import build_board
 from orinbench_client.boards.graded import build_graded
 from orinbench_client.boards.selection import group_runs
-from orinbench_client.bundles.model import AXES, ScoredRun
+from orinbench_client.bundles.model import AXES, Labelled, ScoredRun
 from orinbench_client.ci.baseline import Finished, baseline_of, difference
 from orinbench_client.ci.gates import parse_gate
 from orinbench_client.ci.job import Case, Job, describe, judged
@@ -155,14 +155,16 @@ def test_a_baseline_of_something_else_is_refused(changes: dict[str, Any], what: 
 
 def test_which_baseline_is_meant() -> None:
     """The one of the run's suite, or of its suite and model; where that is none or several it is bad input."""
-    one, two = finished(make_run("a")), finished(make_run("b"))
+    one, two, other = finished(make_run("a")), finished(make_run("b")), finished(make_run("z", suite="9"))
+    suite, variant = one.run.facts.suite, other.run.facts.suite
 
-    assert baseline_of([one], "a-suite", "z") is one
-    assert baseline_of([one, two], "a-suite", "b") is two
+    assert baseline_of([one], suite, "z") is one
+    assert baseline_of([one, two, other], suite, "b") is two
+    assert baseline_of([one, two, other], variant, "b") is other
     with pytest.raises(BadInput, match="2 baselines are of suite a-suite"):
-        baseline_of([one, two], "a-suite", "z")
+        baseline_of([one, two], suite, "z")
     with pytest.raises(BadInput, match="needs a baseline of that suite"):
-        baseline_of([one], "another", "a")
+        baseline_of([one], Labelled("another", suite.digest), "a")
 
 
 def test_development_and_simulation_are_shown() -> None:
@@ -195,6 +197,8 @@ def test_junit_of_everything() -> None:
     assert found["cer <= 9"] == "error: no \ufffd answer"
     assert Job([case, gone]).exit_code == 5
     assert len(found) == 4
+    # Two runs of one suite with one model: the schema wants their cases to have names of their own.
+    assert read_junit(junit(Job([case, case])))
 
 
 def test_a_summary_is_markdown_whatever_the_names() -> None:
