@@ -47,9 +47,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_tegrastats(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    tegrastats = commands.add_parser("tegrastats", help="read the output of tegrastats")
+    example = "example: tegrastats --interval 500 | orinbenchd tegrastats parse -"
+    tegrastats = commands.add_parser("tegrastats", help="read the output of tegrastats", epilog=example)
     verbs = tegrastats.add_subparsers(required=True, metavar="parse")
-    parse = verbs.add_parser("parse", help="print one JSON object for each line of a file")
+    parse = verbs.add_parser("parse", help="print one JSON object for each line of a file", epilog=example)
     parse.add_argument("file", type=Path, help="a file of tegrastats lines; - for standard input")
     parse.set_defaults(action=_parse_tegrastats)
 

@@ -29,6 +29,8 @@ else:
     import tomli as tomllib
 
 _PACKAGE = Path(__file__).parent
+# A declaration of a thousand files has not a tenth of it.
+_MAX_BYTES = 4 << 20
 Kind = Literal["suites", "models", "hardware"]
 D = TypeVar("D", bound=Declaration)
 
@@ -62,11 +64,10 @@ def load_suite(name: str) -> Loaded[SuiteDeclaration]:
     ``NAME:WORD,WORD`` chooses among the suite's variants; what is not chosen is the first of its kind.
     """
     words: list[str] = []
-    if ":" in name and not Path(name).exists():
+    if ":" in name and not is_folder(name):
         name, _, chosen = name.rpartition(":")
         words = chosen.split(",")
-    path = Path(name)
-    loaded = _load("suites", path / "suite.toml" if path.is_dir() else path, SuiteDeclaration)
+    loaded = _load("suites", f"{name}/suite.toml" if is_folder(name) else name, SuiteDeclaration)
     if not words:
         return loaded
     try:
@@ -78,12 +79,20 @@ def load_suite(name: str) -> Loaded[SuiteDeclaration]:
 
 def load_model(name: str) -> Loaded[ModelDeclaration]:
     """Load a model by our name, or from a .toml file. Raises DeclarationError."""
-    return _load("models", Path(name), ModelDeclaration)
+    return _load("models", name, ModelDeclaration)
 
 
 def load_hardware(name: str) -> Loaded[HardwareProfile]:
     """Load a hardware profile by our name, or from a .toml file. Raises DeclarationError."""
-    return _load("hardware", Path(name), HardwareProfile)
+    return _load("hardware", name, HardwareProfile)
+
+
+def is_folder(name: str) -> bool:
+    """Tell whether a name given by a user is that of a folder; what no path can be is none."""
+    try:
+        return bool(name.strip()) and Path(name).is_dir()
+    except OSError:
+        return False
 
 
 def parse_model(data: bytes) -> ModelDeclaration:
@@ -111,9 +120,8 @@ def execution_contract_digest() -> str:
     return digest_bytes(canonical_json(_read_toml(_PACKAGE / "contract.toml")))
 
 
-def _load(kind: Kind, path: Path, schema: type[D]) -> Loaded[D]:
-    if path.suffix != ".toml":
-        path = _named(kind, str(path))
+def _load(kind: Kind, name: str, schema: type[D]) -> Loaded[D]:
+    path = Path(name) if name.endswith(".toml") else _named(kind, name)
     declaration = _validate(schema, _read_toml(path), str(path))
     canonical = canonical_declaration(declaration)
     return Loaded(declaration, canonical, digest_bytes(canonical), _folder(declaration, path), path.parent)
@@ -131,9 +139,14 @@ def _named(kind: Kind, name: str) -> Path:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise DeclarationError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(data) > _MAX_BYTES:
+        raise DeclarationError(f"{path}: larger than {_MAX_BYTES >> 20} MiB: this is no declaration")
+    try:
+        return tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DeclarationError(f"{path}: not valid TOML: {error}") from None
 

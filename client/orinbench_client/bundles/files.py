@@ -109,7 +109,7 @@ def _writing(path: Path) -> Iterator[None]:
         raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes, mode: int = 0o644) -> None:
     """Write a file whole or not at all: to a sibling, synced, then renamed over `path`. Raises BadInput."""
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ def write_file(path: Path, data: bytes) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(name).chmod(0o644)
+            Path(name).chmod(mode)
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)

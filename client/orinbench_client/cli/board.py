@@ -16,13 +16,13 @@ from orinbench_client.cli.common import (
     gibibytes,
     print_json,
     seconds,
-    table,
     to_dict,
     word,
 )
+from orinbench_client.cli.terminal import table
 from orinbench_client.sdk import Address, Client, find_address
 
-_MARKS = {CHECK_RESULT_PASSED: "ok", CHECK_RESULT_FAILED: "FAILED"}
+_MARKS = {CHECK_RESULT_FAILED: "FAILED"}
 _IDENTITY = (
     "model",
     "architecture",
@@ -43,8 +43,9 @@ def board(host: HostOption = None, token_file: TokenOption = None, as_json: Json
     """Show what a board is, and whether it takes runs.
 
     \b
-    orinbench board
-    orinbench board --host /tmp/board.sock --json
+    Examples:
+      orinbench board
+      orinbench board --host /tmp/board.sock --json
     """
     answer = asyncio.run(_get_board(find_address(host, token_file)))
     if as_json:
@@ -59,7 +60,8 @@ def check(host: HostOption = None, token_file: TokenOption = None, as_json: Json
     Exits with 1 when one of them does not pass.
 
     \b
-    orinbench check --host /tmp/board.sock
+    Examples:
+      orinbench check --host /tmp/board.sock
     """
     answer = asyncio.run(_check_board(find_address(host, token_file)))
     if as_json:
@@ -71,11 +73,17 @@ def check(host: HostOption = None, token_file: TokenOption = None, as_json: Json
 
 
 def checks_table(checks: Iterable[Check]) -> str:
-    """Return checks with what was expected, what was found and what to do."""
-    rows = [
-        (check.name, _MARKS.get(check.result, "unknown"), check.expected, check.found, check.hint) for check in checks
-    ]
-    return table([("check", "result", "expected", "found", "what to do"), *rows])
+    """Return checks with what was found; of those that did not pass also what was expected and what to do."""
+    return table([("check", "result", "found"), *(row for check in checks for row in _check_rows(check))])
+
+
+def _check_rows(check: Check) -> Iterable[tuple[str, str, str]]:
+    if check.result == CHECK_RESULT_PASSED:
+        yield check.name, "ok", check.found
+        return
+    yield check.name, _MARKS.get(check.result, "unknown"), f"{check.found or '–'} (expected: {check.expected})"
+    if check.hint:
+        yield "", "", f"what to do: {check.hint}"
 
 
 def describe(board: Board) -> Iterable[tuple[str, str]]:

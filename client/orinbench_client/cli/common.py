@@ -1,22 +1,40 @@
-"""What the commands share: options, tables, JSON, words for enums."""
+"""What the commands share: options, groups, JSON, words for enums. Imports nothing heavy."""
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Sequence
+import math
 from pathlib import Path
-from typing import Annotated, Any
-from unicodedata import bidirectional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import Message
-from rich.cells import cell_len
+
+from orinbench_client.cli.completion import host_names, model_names, suite_names
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+
+def group(text: str) -> typer.Typer:
+    """Return a command that has commands of its own, in the style of all others."""
+    return typer.Typer(help=text, rich_markup_mode=None, no_args_is_help=False)
+
+
+def finite(value: float | None) -> float | None:
+    """Refuse what is no number: no bound of an option does."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number.")
+    return value
+
 
 HostOption = Annotated[
     str | None,
-    typer.Option("--host", metavar="ADDRESS", help="unix:/path, /path, host:port or tls://host:port."),
+    typer.Option(
+        "--host",
+        metavar="ADDRESS",
+        help="unix:/path, /path, host:port, tls://host:port, or a name from 'orinbench config'.",
+        autocompletion=host_names,
+    ),
 ]
 TokenOption = Annotated[
     Path | None,
@@ -25,19 +43,46 @@ TokenOption = Annotated[
 TrustOption = Annotated[
     Path | None, typer.Option("--trust", metavar="FILE", help="List of trusted boards; your own if not given.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON (docs/cli.md has the shapes).")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Name of the run.")]
-
-# Up to protobuf 5 the parameter had another name.
-_PARAMETERS = inspect.signature(MessageToDict).parameters
-_WITH_ZEROS = next(
-    name for name in ("always_print_fields_with_no_presence", "including_default_value_fields") if name in _PARAMETERS
-)
+SuiteOption = Annotated[
+    str,
+    typer.Option(
+        "--suite",
+        "-s",
+        metavar="SUITE",
+        help="Name of a suite, or its folder; NAME:WORD,WORD chooses variants.",
+        autocompletion=suite_names,
+    ),
+]
+MaybeSuiteOption = Annotated[
+    str | None,
+    typer.Option("--suite", "-s", metavar="SUITE", help="Name of a suite, or its folder.", autocompletion=suite_names),
+]
+ModelOption = Annotated[
+    str,
+    typer.Option(
+        "--model", "-m", metavar="MODEL", help="Name of a model, or its .toml file.", autocompletion=model_names
+    ),
+]
+MaybeModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model", "-m", metavar="MODEL", help="Name of a model, or its .toml file.", autocompletion=model_names
+    ),
+]
 
 
 def to_dict(message: Message) -> dict[str, Any]:
     """Return a message as JSON values by field name: zeros are there, what is unknown is not."""
-    options: dict[str, Any] = {_WITH_ZEROS: True}
+    import inspect
+
+    from google.protobuf.json_format import MessageToDict
+
+    # Up to protobuf 5 the parameter had another name.
+    parameters = inspect.signature(MessageToDict).parameters
+    names = ("always_print_fields_with_no_presence", "including_default_value_fields")
+    options: dict[str, Any] = {next(name for name in names if name in parameters): True}
     return MessageToDict(message, preserving_proto_field_name=True, **options)
 
 
@@ -57,23 +102,6 @@ def word(enum: Any, value: int, prefix: str) -> str:
         return str(enum.Name(value)).removeprefix(prefix).lower()
     except ValueError:
         return f"number {value}"
-
-
-def isolate(text: str) -> str:
-    """Enclose text that runs from right to left (U+2068 … U+2069), so that it does not turn the line around it."""
-    turns = any(bidirectional(character) in ("R", "AL") for character in text)
-    return f"\u2068{text}\u2069" if turns else text
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows, the header first, as columns of equal width in terminal cells; isolates what needs it."""
-    cells = [[isolate(cell) for cell in row] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(_line(row, widths) for row in cells)
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def seconds(value: float) -> str:

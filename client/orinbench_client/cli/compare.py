@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orinbench_client.cli.common import JsonOption, print_json
+from orinbench_client.cli.terminal import isolate, paint, plain
+
 if TYPE_CHECKING:
     from orinbench_client.scoring.compare import Change, Comparison, Metric, Side
 
@@ -26,8 +29,8 @@ WorstOption = Annotated[int, typer.Option("--worst", metavar="N", min=0, help="H
 NormalizerOption = Annotated[
     str | None, typer.Option("--normalizer", metavar="NAME", help="The score to compare; the suite's own if not given.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _NAMES = {"=": "same", "S": "instead", "D": "missing", "I": "added"}
+_COLOURS = {"S": "yellow", "D": "red", "I": "cyan"}
 
 
 def compare(
@@ -41,20 +44,21 @@ def compare(
     """Compare two runs of one suite, sample by sample.
 
     \b
-    orinbench compare results/SUITE/RUN1 results/SUITE/RUN2 --metric cer --worst 3
+    Examples:
+      orinbench compare results/SUITE/RUN1 results/SUITE/RUN2 --worst 3
     """
     from orinbench_client.scoring import compare as comparing
 
     sides = comparing.load_side(first, normalizer), comparing.load_side(second, normalizer)
     result = comparing.compare(*sides, metric.value)
-    render = _as_json if as_json else _as_text
-    typer.echo(render(sides, result, metric.value, worst))
+    if as_json:
+        print_json(_as_json(sides, result, metric.value, worst))
+    else:
+        print(_as_text(sides, result, metric.value, worst))
 
 
-def _as_json(sides: tuple[Side, Side], result: Comparison, metric: Metric, worst: int) -> str:
-    import json
-
-    content = {
+def _as_json(sides: tuple[Side, Side], result: Comparison, metric: Metric, worst: int) -> dict[str, object]:
+    return {
         "metric": metric,
         "normalizer": sides[0].normalizer,
         "first": {"run_id": sides[0].facts.run_id, "rate": result.first_rate},
@@ -74,7 +78,6 @@ def _as_json(sides: tuple[Side, Side], result: Comparison, metric: Metric, worst
             for change in result.changes[:worst]
         ],
     }
-    return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
 def _as_text(sides: tuple[Side, Side], result: Comparison, metric: Metric, worst: int) -> str:
@@ -118,13 +121,8 @@ def _change(change: Change, metric: Metric) -> list[str]:
     lines = [f"{change.first.sample_id}: A {one.edits}, B {two.edits} edits of {one.units} {unit}"]
     for name, line in (("A", change.first), ("B", change.second)):
         for piece in aligned_pieces(line):
-            sides = [_isolate(text) for text in (piece.reference, piece.prediction) if text]
+            sides = [isolate(plain(text)) for text in (piece.reference, piece.prediction) if text]
             shown = sides[0] if piece.kind == "=" else " -> ".join(sides)
-            lines.append(f"  {name}  {_NAMES[piece.kind]:<8}{shown}")
+            lines.append(f"  {name}  {paint(f'{_NAMES[piece.kind]:<8}', _COLOURS.get(piece.kind))}{shown}")
             name = " "
     return lines
-
-
-def _isolate(text: str) -> str:
-    """Enclose text (U+2068 … U+2069), so that its direction neither turns the line nor its neighbours around."""
-    return f"\u2068{text}\u2069"

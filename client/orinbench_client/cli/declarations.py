@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 from orinbench_profiles import list_declarations, load_suite
 
-from orinbench_client.cli.common import JsonOption, print_json, table
+from orinbench_client.cli.common import JsonOption, group, print_json
+from orinbench_client.cli.terminal import table
+from orinbench_client.errors import BadInput
 from orinbench_client.sdk.describe import describe_checkpoint
 from orinbench_client.sdk.model import open_model
 
@@ -18,7 +20,8 @@ def suites(as_json: JsonOption = False) -> None:
     """List the suites.
 
     \b
-    orinbench suites
+    Examples:
+      orinbench suites
     """
     found = [load_suite(name).declaration for name in list_declarations("suites")]
     if as_json:
@@ -32,9 +35,8 @@ def suites(as_json: JsonOption = False) -> None:
     print(table([("suite", "samples", "language", "metrics", "title"), *rows]))
     for suite in found:
         for axis, words in (suite.variants or {}).items():
-            print(
-                f"{suite.id}: {axis}: {', '.join(words)} (the first unless --suite {suite.id}:WORD,... says otherwise)"
-            )
+            said = f"{axis}: {', '.join(words)} (the first unless --suite {suite.id}:WORD,... says otherwise)"
+            print(f"{suite.id}: {said}")
         if suite.warning:
             print(f"{suite.id}: {suite.warning}")
 
@@ -42,16 +44,30 @@ def suites(as_json: JsonOption = False) -> None:
 _MODELS_HELP = """List the models, or describe one of your own.
 
 \b
-orinbench models
-orinbench models describe DIR --engine torch --adapter whisper > my-model.toml
+Examples:
+  orinbench models list
+  orinbench models describe DIR --engine torch --adapter whisper > mine.toml
 """
-models = typer.Typer(help=_MODELS_HELP, rich_markup_mode=None)
+models = group(_MODELS_HELP)
 
 
 @models.callback(invoke_without_command=True)
-def _list_models(context: typer.Context, as_json: JsonOption = False) -> None:
-    if context.invoked_subcommand is not None:
-        return
+def _models(context: typer.Context, as_json: JsonOption = False) -> None:
+    if context.invoked_subcommand is None:
+        list_models(as_json)
+    elif as_json and context.invoked_subcommand != "list":
+        raise BadInput("--json belongs behind 'list'")
+
+
+@models.command("list")
+def list_models(as_json: JsonOption = False) -> None:
+    """List the models that can be named.
+
+    \b
+    Examples:
+      orinbench models list
+      orinbench models list --json
+    """
     found = [open_model(name).declaration for name in list_declarations("models")]
     if as_json:
         for model in found:
@@ -64,13 +80,23 @@ def _list_models(context: typer.Context, as_json: JsonOption = False) -> None:
 @models.command()
 def describe(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a checkpoint.")],
-    engine: Annotated[str, typer.Option(help="Engine that loads it: torch, onnxruntime.")],
-    adapter: Annotated[str, typer.Option(help="Adapter of its task: whisper, ctc, chat, audio-chat, ...")],
-    name: Annotated[str | None, typer.Option("--id", help="Its name; the folder's, if not given.")] = None,
-    dtype: Annotated[str | None, typer.Option(help="Its native type, where no safetensors file says it.")] = None,
-    title: Annotated[str | None, typer.Option(help="Its name for people.")] = None,
-    license_: Annotated[str, typer.Option("--license", help="SPDX identifier of its licence.")] = "unknown",
-    runtime: Annotated[str, typer.Option(help="The board's Python environment that runs it.")] = "default",
+    engine: Annotated[str, typer.Option(metavar="NAME", help="Engine that loads it: torch, onnxruntime.")],
+    adapter: Annotated[
+        str, typer.Option(metavar="NAME", help="Adapter of its task: whisper, ctc, chat, audio-chat, ...")
+    ],
+    name: Annotated[
+        str | None, typer.Option("--id", metavar="NAME", help="Its name; the folder's, if not given.")
+    ] = None,
+    dtype: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="Its native type, where no safetensors file says it.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Its name for people.")] = None,
+    license_: Annotated[
+        str, typer.Option("--license", metavar="SPDX", help="SPDX identifier of its licence.")
+    ] = "unknown",
+    runtime: Annotated[
+        str, typer.Option(metavar="NAME", help="The board's Python environment that runs it.")
+    ] = "default",
 ) -> None:
     """Write a declaration of a checkpoint in a folder to standard output.
 
@@ -78,7 +104,8 @@ def describe(
     named on standard error. Options of the adapter can be added under [options].
 
     \b
-    orinbench models describe whisper-base-fa/ --engine torch --adapter whisper > whisper-base-fa.toml
+    Examples:
+      orinbench models describe whisper-fa/ --engine torch --adapter whisper
     """
     declared = describe_checkpoint(folder, name)
     for path in declared.left_out:

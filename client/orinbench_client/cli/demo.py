@@ -7,14 +7,16 @@ import signal
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
+from functools import partial
 from pathlib import Path
 
 import typer
 
 from orinbench_client.boards.output import make_files, write_files
 from orinbench_client.bundles.results import load_run
+from orinbench_client.cli.common import JsonOption
 from orinbench_client.cli.following import ResultsOption, conclude
 from orinbench_client.cli.view import open_view
 from orinbench_client.errors import BoardUnreachable
@@ -30,7 +32,7 @@ _STOP_S = 15.0
 _TERMINATED = 128 + signal.SIGTERM
 
 
-def demo(results: ResultsOption = Path("results/demo")) -> None:
+def demo(results: ResultsOption = Path("results/demo"), as_json: JsonOption = False) -> None:
     """Start a daemon here and run both demo models on it.
 
     A real daemon on a Unix socket, two small speech models of our own, forty synthetic Persian recordings; then the
@@ -38,28 +40,31 @@ def demo(results: ResultsOption = Path("results/demo")) -> None:
     this machine and of synthetic speech: a demonstration, comparable with nothing.
 
     \b
-    orinbench demo
+    Examples:
+      orinbench demo
     """
     require_writable(results)
+    say = partial(typer.echo, err=as_json)
     suite = open_suite(SUITE)
     try:
-        bundles = asyncio.run(_run_models(suite, results))
+        bundles = asyncio.run(_run_models(suite, results, say))
     except asyncio.CancelledError:
         raise typer.Exit(_TERMINATED) from None
     for bundle in bundles:
-        conclude(bundle, suite, as_json=False)
+        conclude(bundle, suite, as_json)
     files = make_files([load_run(bundle) for bundle in bundles])
     write_files(results / "leaderboard", files)
-    print(f"\n{files['leaderboard.md'].decode()}")
-    print(f"{suite.declaration.warning}\nbundles: {results / SUITE}, leaderboard: {results / 'leaderboard'}")
+    if not as_json:
+        print(f"\n{files['leaderboard.md'].decode()}")
+    say(f"{suite.declaration.warning}\nbundles: {results / SUITE}, leaderboard: {results / 'leaderboard'}")
 
 
-async def _run_models(suite: Suite, results: Path) -> list[Path]:
+async def _run_models(suite: Suite, results: Path, say: Callable[[str], None]) -> list[Path]:
     # Ctrl-C cancels the main task by itself; SIGTERM shall leave no daemon behind either.
     main = asyncio.current_task()
     assert main is not None  # noqa: S101 - a coroutine runs in a task
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, main.cancel)
-    async with _daemon() as address, Client(address) as client:
+    async with _daemon(say) as address, Client(address) as client:
         return [await _run_model(client, name, suite, results) for name in MODELS]
 
 
@@ -73,7 +78,7 @@ async def _run_model(client: Client, name: str, suite: Suite, results: Path) -> 
 
 
 @asynccontextmanager
-async def _daemon() -> AsyncIterator[Address]:
+async def _daemon(say: Callable[[str], None]) -> AsyncIterator[Address]:
     """Run a daemon in a folder of its own and give its address; it ends with the context, whatever happens."""
     with tempfile.TemporaryDirectory(prefix="orinbench-") as name:
         folder = Path(name)
@@ -89,11 +94,11 @@ async def _daemon() -> AsyncIterator[Address]:
             )
         try:
             await _until_ready(process, folder / "log")
-            print("a daemon with the profile cpu-dev is running on a socket in", folder)
+            say(f"a daemon with the profile cpu-dev is running on a socket in {folder}")
             yield Address(f"unix:{folder / 'd.sock'}")
         finally:
             await _stop(process)
-        print("the daemon is stopped")
+        say("the daemon is stopped")
 
 
 async def _until_ready(process: asyncio.subprocess.Process, log: Path) -> None:

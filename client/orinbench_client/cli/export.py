@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from orinbench_client.cli.common import JsonOption, print_json
 from orinbench_client.cli.score import BundlesArgument, SuiteOption, bundle_paths, suite_for
 
 
@@ -31,11 +32,13 @@ def export(
     form: FormatOption = FormatName.peste_1,
     suite: SuiteOption = None,
     source: SourceOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Export bundles in PESTE's layout; imported ones come out exactly as they came in.
 
     \b
-    orinbench export results --format peste-1 --out peste
+    Examples:
+      orinbench export results --format peste-1 --out peste
     """
     from orinbench_client.bundles.peste_export import export_peste
     from orinbench_client.bundles.peste_native import translate
@@ -52,4 +55,7 @@ def export(
                 raise BadInput(f"{bundle.path}: the right answers are not in it: name its suite with --suite")
             native.append(translate(bundle, answers, form.value))
     export_peste(imported, native, out, form.value, source)
-    typer.echo(f"{out}: {len(found)} runs as {form.value}")
+    if as_json:
+        print_json({"out": str(out), "format": form.value, "runs": len(found)})
+    else:
+        print(f"{out}: {len(found)} runs as {form.value}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orinbench_client.cli.common import TrustOption
+from orinbench_client.cli.common import JsonOption, TrustOption, print_json
 
 ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder of bundles.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the boards are written.")]
@@ -33,15 +33,17 @@ def leaderboard(
     trusted_only: Annotated[
         bool, typer.Option("--trusted-only", help="Rank only what a trusted board signed (official boards).")
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Make the leaderboards of a results folder.
 
     Each run is marked by its board's signature: trusted (orinbench trust), unknown, or invalid, which is never ranked.
 
     \b
-    orinbench leaderboard --results results --out boards
-    orinbench leaderboard --results results --out boards --check
-    orinbench leaderboard --results results --out boards --trusted-only --trust results/trust.json
+    Examples:
+      orinbench leaderboard --results results --out boards
+      orinbench leaderboard --results results --out boards --check
+      orinbench leaderboard --results results --out boards --trusted-only
     """
     from orinbench_client.boards.output import differing, make_files, write_files
     from orinbench_client.bundles.results import find_bundles, load_run
@@ -55,11 +57,13 @@ def leaderboard(
         if run.facts.standing == "invalid":
             typer.echo(f"{run.facts.run_id}: not ranked: {'; '.join(run.facts.causes)}", err=True)
     files = make_files(runs)
+    different = differing(out, files) if check else []
     if not check:
         write_files(out, files)
-        typer.echo(f"{out}: {len(files)} files")
-    elif different := differing(out, files):
+    if as_json:
+        print_json({"out": str(out), "runs": len(runs), "files": sorted(files), "different": list(different)})
+    elif not different:
+        print(f"{out}: {len(files)} files" + (", all as the bundles give them" if check else ""))
+    if different:
         typer.echo(f"{out}: not what the bundles give: {', '.join(different)}", err=True)
         raise typer.Exit(GATE_NOT_MET)
-    else:
-        typer.echo(f"{out}: {len(files)} files, all as the bundles give them")

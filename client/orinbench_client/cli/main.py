@@ -11,10 +11,13 @@ from typing import Annotated, NamedTuple, cast
 
 import typer
 
-from orinbench_client.errors import OrinbenchError
+from orinbench_client.cli.terminal import paint, plain
+from orinbench_client.errors import BadInput, OrinbenchError
 
 # sysexits.h: a fault of the program itself.
 EX_SOFTWARE = 70
+# No path or digest is longer; what is would push the rest of the line off the screen.
+_WORD_MAX = 400
 INTERRUPTED = 128 + signal.SIGINT
 # Its public subclass is the same in every version of typer; where the class itself lives is not.
 _UsageError = cast("type[Exception]", typer.BadParameter.__mro__[1])
@@ -31,6 +34,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "demo": Command("demo", "demo", "Start a daemon here and run both demo models on it."),
     "run": Command("run", "run", "Run a model over a suite on a board, and score it."),
+    "matrix": Command("matrix", "matrix", "Run several models over several suites on one board."),
     "runs": Command("runs", "runs", "List the runs of a board, newest first."),
     "watch": Command("watch", "watch", "Follow a run from where you left it."),
     "cancel": Command("runs", "cancel", "Stop a queued or active run."),
@@ -39,12 +43,13 @@ COMMANDS = {
     "board": Command("board", "board", "Show what a board is, and whether it takes runs."),
     "check": Command("board", "check", "Run a board's preflight checks."),
     "top": Command("top", "top", "Watch a board live."),
+    "config": Command("config", "app", "Give boards names, and choose the one that is meant."),
     "suites": Command("declarations", "suites", "List the suites."),
     "models": Command("declarations", "models", "List the models, or describe one of your own."),
     "validate": Command("validate", "validate", "Check a model or a suite declaration."),
     "prepare": Command("prepare", "prepare", "Get a suite's data ready here, or have a board fetch a model."),
     "score": Command("score", "score", "Score bundles by the normaliser or scorer of their suite."),
-    "rescore": Command("rescore", "rescore", "Score bundles by another normaliser or scorer, beside the old."),
+    "rescore": Command("rescore", "rescore", "Score bundles anew by another normaliser or scorer."),
     "compare": Command("compare", "compare", "Compare two runs of one suite, sample by sample."),
     "leaderboard": Command("leaderboard", "leaderboard", "Make the leaderboards of a results folder."),
     "ci": Command("ci", "ci", "Hold a board's figures against the gates of a CI job."),
@@ -53,8 +58,17 @@ COMMANDS = {
     "export": Command("export", "export", "Export bundles in PESTE's layout."),
 }
 
-_EPILOG = """Exit codes: 0 ok, 1 gate not met, 2 usage or bad input, 3 run failed, 4 board refused,
-5 cannot reach the board. The board: --host, ORINBENCH_HOST, the config file, or the local socket."""
+_EPILOG = """\b
+Examples:
+  orinbench demo
+  orinbench run --suite fa-demo-v1 --model fa-demo-small --host lab
+  orinbench config set lab.address tls://agx.lab:50061
+  orinbench COMMAND --help
+
+\b
+Exit codes: 0 ok, 1 gate not met, 2 usage or bad input, 3 run failed,
+4 board refused, 5 cannot reach the board; 130 left by Ctrl-C.
+The board: --host, ORINBENCH_HOST, 'orinbench config', or the local socket."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,6 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # a busy machine tens of times more.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
+        _require_text(arguments)
         command = typer.main.get_command(_app(_called(arguments)))
         return int(command.main(arguments, prog_name="orinbench", standalone_mode=False) or 0)
     except OrinbenchError as error:
@@ -77,8 +92,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("ORINBENCH_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.filename is not None:
+            # A reader of files says more; this is for those nobody thought of.
+            return _complain(f"{error.filename}: cannot be used: {error.strerror}: name another", 2)
         text = f"unexpected {type(error).__name__}: {error} (ORINBENCH_DEBUG=1 shows where)"
         return _complain(text, EX_SOFTWARE)
+
+
+def _require_text(arguments: Sequence[str]) -> None:
+    """Raise BadInput for bytes that are no text: they can stand neither in a message nor in JSON."""
+    variables = {name: value for name, value in os.environ.items() if name.startswith("ORINBENCH_")}
+    for where, text in (
+        *((f"argument {number}", text) for number, text in enumerate(arguments, 1)),
+        *variables.items(),
+    ):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise BadInput(f"{where} is not UTF-8 text: {text!a}: rename the file, or set the locale") from None
 
 
 def _app(called: str | None) -> typer.Typer:
@@ -98,7 +129,8 @@ def _app(called: str | None) -> typer.Typer:
 
 def _called(arguments: Sequence[str]) -> str | None:
     """Return the command on the command line; a shell that completes gives its words in the environment."""
-    words = [*arguments, *os.environ.get("COMP_WORDS", "").split()[1:]]
+    completing = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    words = [*arguments, *completing.split()[1:]]
     return next((word for word in words if word in COMMANDS), None)
 
 
@@ -132,7 +164,8 @@ def _usage_text(error: Exception) -> str:
 
 
 def _complain(text: str, code: int) -> int:
-    print(f"orinbench: {' '.join(text.split())}", file=sys.stderr)
+    words = (word if len(word) <= _WORD_MAX else f"{word[:80]}…{word[-80:]}" for word in text.split())
+    print(paint("orinbench:", "red", sys.stderr), plain(" ".join(words)), file=sys.stderr)
     return code
 
 

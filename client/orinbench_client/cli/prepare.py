@@ -8,22 +8,31 @@ from typing import Annotated
 
 import typer
 
-from orinbench_client.cli.common import HostOption, TokenOption
+from orinbench_client.cli.artifacts import model_facts, suite_facts
+from orinbench_client.cli.common import (
+    HostOption,
+    JsonOption,
+    MaybeModelOption,
+    MaybeSuiteOption,
+    TokenOption,
+    print_json,
+)
 from orinbench_client.cli.push import PushMeter
 from orinbench_client.errors import BadInput
 from orinbench_client.sdk import Address, Client, Model, find_address, open_model, push_model, require_api
-from orinbench_client.suites import Prepared, find_suite, input_files, prepare_suite, verify_suite
+from orinbench_client.suites import Prepared, find_suite, prepare_suite, verify_suite
 
 
 def prepare(
-    suite: Annotated[str | None, typer.Option("--suite", "-s", help="Name of a suite, or its folder.")] = None,
+    suite: MaybeSuiteOption = None,
     source: Annotated[
         Path | None,
         typer.Option("--source", metavar="DIR", help="A copy of the suite's repository."),
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", "-m", help="Name of a model, or its .toml file.")] = None,
+    model: MaybeModelOption = None,
     host: HostOption = None,
     token_file: TokenOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Get a suite's data ready here, or have a board fetch a model.
 
@@ -33,39 +42,51 @@ def prepare(
     repeated.
 
     \b
-    orinbench prepare --suite fleurs-fa-ir-v1
-    orinbench prepare --suite parsa-v1 --source ~/data/PARSA-Bench
-    orinbench prepare --model whisper-large-v3-turbo --host /tmp/board.sock
+    Examples:
+      orinbench prepare --suite fleurs-fa-ir-v1
+      orinbench prepare --suite parsa-v1 --source ~/data/PARSA-Bench
+      orinbench prepare --model whisper-large-v3-turbo --host /tmp/board.sock
     """
     if (suite is None) == (model is None):
         raise BadInput("give either --suite or --model")
     if suite is not None:
-        _prepare_suite(suite, source)
+        _prepare_suite(suite, source, as_json)
     elif model is not None:
         if source is not None:
             raise BadInput("--source belongs to --suite: a model's own files go to the board by 'orinbench push'")
-        asyncio.run(_prepare_model(find_address(host, token_file), open_model(model)))
+        _tell_model(asyncio.run(_prepare_model(find_address(host, token_file), open_model(model))), as_json)
 
 
-def _prepare_suite(name: str, source: Path | None) -> None:
+def _prepare_suite(name: str, source: Path | None, as_json: bool) -> None:
     loaded = find_suite(name)
     with PushMeter() as meter:
         prepare_suite(loaded, source, meter.tell)
     suite = verify_suite(loaded)
-    for note in suite.notes() if isinstance(suite, Prepared) else ():
+    notes = suite.notes() if isinstance(suite, Prepared) else []
+    facts = suite_facts(suite)
+    if as_json:
+        print_json({**facts, "notes": list(notes)})
+        return
+    for note in notes:
         print(note)
-    size = sum(file.size_bytes for file in input_files(suite.samples)) / 1e6
+    size = facts["bytes"] / 1e6
     print(f"suite {suite.declaration.id} is ready: {len(suite.samples)} samples, {size:.1f} MB, digest {suite.digest}")
 
 
-async def _prepare_model(address: Address, model: Model) -> None:
+async def _prepare_model(address: Address, model: Model) -> Model:
     if not model.on_hub:
         raise BadInput(f"the files of model {model.declaration.id} are here: send them by 'orinbench push'")
     async with Client(address) as client:
         require_api(await client.get_board())
         with PushMeter("fetched by the board:") as meter:
-            ready = await push_model(client, model, meter.show)
+            return await push_model(client, model, meter.show)
+
+
+def _tell_model(ready: Model, as_json: bool) -> None:
+    facts = model_facts(ready)
+    if as_json:
+        print_json(facts)
+        return
     for file in ready.declaration.files:
         print(f"{file.digest}  {file.bytes:>12}  {file.path}")
-    size = sum(file.bytes for file in ready.declaration.files) / 1e6
-    print(f"model {model.declaration.id} is ready: {size:.1f} MB, digest {ready.digest}")
+    print(f"model {ready.declaration.id} is ready: {facts['bytes'] / 1e6:.1f} MB, digest {ready.digest}")

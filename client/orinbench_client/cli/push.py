@@ -5,11 +5,17 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from typing import Annotated
+from typing import Any
 
-import typer
-
-from orinbench_client.cli.common import HostOption, TokenOption
+from orinbench_client.cli.artifacts import model_facts, suite_facts
+from orinbench_client.cli.common import (
+    HostOption,
+    JsonOption,
+    MaybeModelOption,
+    MaybeSuiteOption,
+    TokenOption,
+    print_json,
+)
 from orinbench_client.errors import BadInput
 from orinbench_client.sdk import Address, Client, Model, find_address, open_model, push_model, push_suite, require_api
 from orinbench_client.suites import Suite, open_suite
@@ -19,10 +25,11 @@ _QUIET_S = 1.0
 
 
 def push(
-    model: Annotated[str | None, typer.Option("--model", "-m", help="Name of a model, or its .toml file.")] = None,
-    suite: Annotated[str | None, typer.Option("--suite", "-s", help="Name of a suite, or its folder.")] = None,
+    model: MaybeModelOption = None,
+    suite: MaybeSuiteOption = None,
     host: HostOption = None,
     token_file: TokenOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Send a model or a suite to a board ahead of a run.
 
@@ -30,12 +37,14 @@ def push(
     files of a model on a hub are fetched by the board, as by 'orinbench prepare'.
 
     \b
-    orinbench push --model fa-demo-small --suite fa-demo-v1
+    Examples:
+      orinbench push --model fa-demo-small --suite fa-demo-v1
     """
     if model is None and suite is None:
         raise BadInput("nothing to push: give --model, --suite or both")
     opened = (open_model(model) if model else None, open_suite(suite) if suite else None)
-    asyncio.run(_push(find_address(host, token_file), *opened))
+    for facts in asyncio.run(_push(find_address(host, token_file), *opened)):
+        print_json(facts) if as_json else print(f"{facts['kind']} {facts['id']}: the board has it")
 
 
 class PushMeter:
@@ -68,13 +77,14 @@ class PushMeter:
         print(f"\r{text}" if self._terminal else text, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
 
 
-async def _push(address: Address, model: Model | None, suite: Suite | None) -> None:
+async def _push(address: Address, model: Model | None, suite: Suite | None) -> list[dict[str, Any]]:
+    sent = []
     async with Client(address) as client:
         require_api(await client.get_board())
         with PushMeter() as meter:
             if suite is not None:
                 await push_suite(client, suite, meter.show)
-                print(f"suite {suite.declaration.id}: the board has it")
+                sent.append(suite_facts(suite))
             if model is not None:
-                await push_model(client, model, meter.show)
-                print(f"model {model.declaration.id}: the board has it")
+                sent.append(model_facts(await push_model(client, model, meter.show)))
+    return sent

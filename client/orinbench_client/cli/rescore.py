@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from orinbench_client.cli.score import BundlesArgument, JsonOption, SuiteOption, one_of, score_all
+from orinbench_client.cli.common import JsonOption
+from orinbench_client.cli.score import BundlesArgument, SuiteOption, one_of, score_all
 
 NormalizerOption = Annotated[
     str | None, typer.Option("--normalizer", metavar="NAME", help="The normaliser, such as fa-v2.")
@@ -23,10 +24,13 @@ def rescore(
     suite: SuiteOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score bundles by another normaliser or scorer, beside the old.
+    """Score bundles anew by another normaliser or scorer.
+
+    The old score stays beside the new one.
 
     \b
-    orinbench rescore results --normalizer fa-v2
-    orinbench rescore results --scorer parse-strict
+    Examples:
+      orinbench rescore results --normalizer fa-v2
+      orinbench rescore results --scorer parse-strict
     """
     score_all(bundles, suite, one_of(normalizer, scorer), as_json)

@@ -16,28 +16,36 @@ from orinbench_client.cli.common import (
     TokenOption,
     print_json,
     run_name,
-    table,
     to_dict,
     word,
 )
+from orinbench_client.cli.terminal import table
 from orinbench_client.errors import BadInput
 from orinbench_client.sdk import Address, Client, find_address
 
 _STATES = [name.removeprefix("RUN_STATE_").lower() for name in RunState.keys()[1:]]
 
 
+def _state_names(incomplete: str) -> list[str]:
+    return [name for name in _STATES if name.startswith(incomplete)]
+
+
 def runs(
     host: HostOption = None,
     token_file: TokenOption = None,
-    state: Annotated[list[str] | None, typer.Option(help="Only runs in this state; may be repeated.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STATE", help="Only runs in this state; may be repeated.", autocompletion=_state_names),
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 50,
     as_json: JsonOption = False,
 ) -> None:
     """List the runs of a board, newest first.
 
     \b
-    orinbench runs
-    orinbench runs --state queued --state running --json
+    Examples:
+      orinbench runs
+      orinbench runs --state queued --state running --json
     """
     found = asyncio.run(_list_runs(find_address(host, token_file), [_state(name) for name in state or ()], limit))
     if as_json:
@@ -51,7 +59,7 @@ def runs(
 
 def cancel(
     run: RunArgument,
-    reason: Annotated[str, typer.Option(help="Why, for the record.")] = "",
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")] = "",
     host: HostOption = None,
     token_file: TokenOption = None,
     as_json: JsonOption = False,
@@ -59,7 +67,8 @@ def cancel(
     """Stop a queued or active run.
 
     \b
-    orinbench cancel 20260131-120000-ab12 --reason 'wrong model'
+    Examples:
+      orinbench cancel 20260131-120000-ab12 --reason 'wrong model'
     """
     _report(asyncio.run(_cancel(find_address(host, token_file), run_name(run), reason)), as_json)
 
@@ -72,7 +81,8 @@ def resume(
     Only a run that hung, crashed, or failed by the board's or the daemon's fault can go on.
 
     \b
-    orinbench resume 20260131-120000-ab12
+    Examples:
+      orinbench resume 20260131-120000-ab12
     """
     _report(asyncio.run(_resume(find_address(host, token_file), run_name(run))), as_json)
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orinbench_client.cli.common import JsonOption, print_json
+from orinbench_client.cli.completion import suite_names
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,17 +27,23 @@ BundlesArgument = Annotated[
 ]
 SuiteOption = Annotated[
     str | None,
-    typer.Option("--suite", metavar="SUITE", help="Name or folder of the suite that holds the right answers."),
+    typer.Option(
+        "--suite",
+        "-s",
+        metavar="SUITE",
+        help="Name or folder of the suite that holds the right answers.",
+        autocompletion=suite_names,
+    ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one line a bundle.")]
 
 
 def score(bundles: BundlesArgument, suite: SuiteOption = None, as_json: JsonOption = False) -> None:
     """Score bundles by the normaliser or scorer of their suite.
 
     \b
-    orinbench score results/fleurs-fa-ir-v1/RUN
-    orinbench score results --json
+    Examples:
+      orinbench score results/fleurs-fa-ir-v1/RUN
+      orinbench score results --json
     """
     score_all(bundles, suite, None, as_json)
 
@@ -63,7 +72,10 @@ def score_all(paths: list[Path], suite: str | None, by: str | None, as_json: boo
             typer.echo(f"{path}: not scored: {bundle.facts.failure or bundle.facts.state}", err=True)
             continue
         summary = score_bundle(bundle, suite_for(bundle, suite), by)
-        typer.echo(_as_json(bundle, summary) if as_json else _as_text(bundle, summary))
+        if as_json:
+            print_json({"bundle": str(bundle.path), **summary.model_dump(by_alias=True)})
+        else:
+            print(_as_text(bundle, summary))
 
 
 def bundle_paths(paths: list[Path]) -> list[Path]:
@@ -84,13 +96,6 @@ def suite_for(bundle: Bundle, name: str | None) -> Suite | None:
     from orinbench_client.suites import open_suite, open_variant
 
     return open_suite(name) if name else open_variant(bundle.facts.suite.name, bundle.facts.suite.digest)
-
-
-def _as_json(bundle: Bundle, summary: Summary) -> str:
-    import json
-
-    content = {"bundle": str(bundle.path), **summary.model_dump(by_alias=True)}
-    return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
 def _as_text(bundle: Bundle, summary: Summary) -> str:

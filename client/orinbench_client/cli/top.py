@@ -1,144 +1,120 @@
-"""`orinbench top`: a live view of a board."""
+"""`orinbench top`: a board and the run on it, live."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated
 
 import typer
-from orinbench.v1.board_pb2 import Board, BoardState
-from orinbench.v1.telemetry_pb2 import CpuReading, SourceState, Telemetry
+from orinbench.v1.record_pb2 import RUN_STATE_QUEUED
+from orinbench.v1.run_pb2 import Run
 from rich.console import Console
 from rich.live import Live
-from rich.text import Text
 
-from orinbench_client.cli.common import HostOption, TokenOption, gibibytes, table, word
-from orinbench_client.errors import BadInput
-from orinbench_client.sdk import Address, Client, find_address
-
-UNKNOWN = "–"
+from orinbench_client.cli.common import HostOption, JsonOption, TokenOption, finite, print_json, to_dict
+from orinbench_client.cli.dashboard import Dashboard, Seen
+from orinbench_client.errors import BadInput, BoardRefused, BoardUnreachable
+from orinbench_client.sdk import Address, Client, find_address, require_api
+from orinbench_client.sdk.backoff import Backoff
 
 
 def top(
     host: HostOption = None,
     token_file: TokenOption = None,
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between readings.")] = 1.0,
+    interval: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, max=3600, callback=finite, help="Time between readings.")
+    ] = 1.0,
     once: Annotated[bool, typer.Option("--once", help="Print one reading and end.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """Watch a board live.
+    """Watch a board live: its power, clocks, load, memory and heat, the run on it, and who waits.
 
-    A dash is a reading the board does not give; 0 is a reading of zero. Ctrl-C ends.
+    A dash is a reading the board does not give; 0 is a reading of zero. A lost link is taken up again. Ctrl-C ends.
 
     \b
-    orinbench top
-    orinbench top --once --host /tmp/board.sock
+    Examples:
+      orinbench top
+      orinbench top --host lab --once
+      orinbench top --json --interval 10 >> board.jsonl
     """
-    if not once and not sys.stdout.isatty():
-        raise BadInput("top draws on a terminal: use --once to print one reading")
+    if not (once or as_json or sys.stdout.isatty()):
+        raise BadInput("top draws on a terminal: use --once to print one reading, or --json for a line a reading")
+    address = find_address(host, token_file)
+    show = _print(address, interval, once, as_json) if once or as_json else _draw(address, interval)
     try:
-        asyncio.run(_top(find_address(host, token_file), interval, once))
+        asyncio.run(show)
     except KeyboardInterrupt:
         return
 
 
-async def _top(address: Address, interval: float, once: bool) -> None:
-    async with Client(address) as client, aclosing(client.watch_telemetry(interval)) as readings:
-        if once:
-            async for reading in readings:
-                print(frame(await client.get_board(), reading))
+async def _print(address: Address, interval: float, once: bool, as_json: bool) -> None:
+    async with Client(address) as client, aclosing(_looks(client, interval)) as looks:
+        async for seen in looks:
+            if as_json:
+                _print_json(seen)
+            else:
+                _print_frame(seen)
+            if once:
                 return
-        with Live(console=Console(), screen=True, auto_refresh=False) as live:
-            async for reading in readings:
-                live.update(Text(frame(await client.get_board(), reading)), refresh=True)
 
 
-def frame(board: Board, reading: Telemetry) -> str:
-    """Return one reading as text."""
-    return "\n".join(
-        (
-            f"{board.name}  {word(BoardState, board.state, 'BOARD_STATE_')}  {board.hardware_profile}",
-            table(list(_work(board, reading))),
-            "",
-            table(list(_load(reading))),
-            *_maps(reading),
-            "",
-            _sources(reading),
-        )
-    )
+async def _draw(address: Address, interval: float) -> None:
+    dashboard, backoff = Dashboard(), Backoff()
+    async with Client(address) as client:
+        # A board that is not there at all is an error; one that goes away is waited for.
+        require_api(await client.get_board())
+        with Live(dashboard, console=Console(), screen=True, auto_refresh=False) as live:
+            while True:
+                try:
+                    async with aclosing(_looks(client, interval)) as looks:
+                        async for seen in looks:
+                            backoff.reset()
+                            dashboard.take(seen)
+                            live.refresh()
+                    dashboard.lost = "the daemon ended the stream"
+                except BoardUnreachable as error:
+                    dashboard.lost = str(error)
+                except BoardRefused as error:
+                    if error.reason != "DRAINING":
+                        raise
+                    dashboard.lost = str(error)
+                live.refresh()
+                await asyncio.sleep(backoff.next())
 
 
-def _work(board: Board, reading: Telemetry) -> Iterator[tuple[str, str]]:
-    yield "run", board.active_run.removeprefix("runs/") or "none"
-    yield "worker memory", _bytes(reading, "worker_rss_bytes")
-    yield "queue", f"{board.queue_length} waiting, {board.watchers} watching"
+def _print_json(seen: Seen) -> None:
+    run = {"run": to_dict(seen.run)} if seen.run is not None else {}
+    queue = [to_dict(waiting) for waiting in seen.queue]
+    print_json({"board": to_dict(seen.board), "telemetry": to_dict(seen.reading), "queue": queue, **run})
+    # Whoever reads a pipe wants each line when it comes.
+    sys.stdout.flush()
 
 
-def _load(reading: Telemetry) -> Iterator[tuple[str, str]]:
-    yield "power mode", reading.power_mode if reading.HasField("power_mode") else UNKNOWN
-    yield "CPU", f"{_number(reading, 'cpu_load_pct', '{:.0f} %')}  {_cpus(reading)}".rstrip()
-    clocks = " ".join(_hertz(clock) for clock in reading.gpu_clock_hz) or UNKNOWN
-    limits = f"{_clock(reading, 'gpu_min_clock_hz')} to {_clock(reading, 'gpu_max_clock_hz')}"
-    yield "GPU", f"{_number(reading, 'gpu_load_pct', '{:.0f} %')}  {clocks}  limits {limits}"
-    yield "memory bus", f"{_number(reading, 'emc_load_pct', '{:.0f} %')}  {_clock(reading, 'emc_clock_hz')}"
-    yield "memory", _pair(reading, "memory_used_bytes", "memory_total_bytes")
-    yield "swap", _pair(reading, "swap_used_bytes", "swap_total_bytes")
-    yield "GPU memory", _pair(reading, "gpu_memory_used_bytes", "gpu_memory_total_bytes")
-    yield "module power", _number(reading, "module_power_w", "{:.2f} W")
-    yield "fan", _number(reading, "fan_pct", "{:.0f} %")
+def _print_frame(seen: Seen) -> None:
+    dashboard, console = Dashboard(), Console(highlight=False)
+    dashboard.take(seen)
+    with console.capture() as shown:
+        console.print(dashboard)
+    print("\n".join(line.rstrip() for line in shown.get().splitlines()))
 
 
-def _maps(reading: Telemetry) -> Iterator[str]:
-    rails = {
-        name: f"{rail.now_mw:.0f} mW" if rail.HasField("now_mw") else UNKNOWN for name, rail in reading.rails.items()
-    }
-    temperatures = {name: f"{value:.1f} °C" for name, value in reading.temperatures_c.items()}
-    throttles = {name: str(count) for name, count in reading.throttle_events.items()}
-    for title, values in (("rails", rails), ("temperatures", temperatures), ("throttle events", throttles)):
-        shown = "  ".join(f"{name} {value}" for name, value in sorted(values.items()))
-        yield f"{title}: {shown or UNKNOWN}"
+async def _looks(client: Client, interval: float) -> AsyncGenerator[Seen, None]:
+    async with aclosing(client.watch_telemetry(interval)) as readings:
+        async for reading in readings:
+            board = await client.get_board()
+            run = await _run(client, board.active_run) if board.active_run else None
+            queue = [run async for run in client.list_runs([RUN_STATE_QUEUED])] if board.queue_length else []
+            yield Seen(board, reading, run, sorted(queue, key=lambda waiting: waiting.queue_position))
 
 
-def _sources(reading: Telemetry) -> str:
-    sources = (
-        f"{source.name} {word(SourceState, source.state, 'SOURCE_STATE_')}"
-        + (f" ({source.reason})" if source.reason else "")
-        for source in reading.sources
-    )
-    return f"sources: {', '.join(sources) or UNKNOWN}"
-
-
-def _cpus(reading: Telemetry) -> str:
-    return " ".join(map(_cpu, reading.cpus))
-
-
-def _cpu(cpu: CpuReading) -> str:
-    if not cpu.online:
-        return "off"
-    return f"{cpu.load_pct:.0f}" if cpu.HasField("load_pct") else UNKNOWN
-
-
-def _number(reading: Telemetry, field: str, form: str) -> str:
-    return form.format(getattr(reading, field)) if _known(reading, field) else UNKNOWN
-
-
-def _bytes(reading: Telemetry, field: str) -> str:
-    return gibibytes(getattr(reading, field)) if _known(reading, field) else UNKNOWN
-
-
-def _pair(reading: Telemetry, used: str, total: str) -> str:
-    return f"{_bytes(reading, used)} of {_bytes(reading, total)}"
-
-
-def _clock(reading: Telemetry, field: str) -> str:
-    return _hertz(getattr(reading, field)) if _known(reading, field) else UNKNOWN
-
-
-def _hertz(value: int) -> str:
-    return f"{value / 1e6:.0f} MHz"
-
-
-def _known(reading: Telemetry, field: str) -> bool:
-    return reading.HasField(field)
+async def _run(client: Client, name: str) -> Run | None:
+    try:
+        return await client.get_run(name)
+    except BoardRefused as error:
+        # It may have ended and been removed since the board was asked.
+        if error.reason != "RUN_NOT_FOUND":
+            raise
+        return None

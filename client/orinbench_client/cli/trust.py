@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from orinbench_client.bundles.trust import PublicKey, TrustList, trust_file
-from orinbench_client.cli.common import HostOption, TokenOption, TrustOption, table
+from orinbench_client.cli.common import HostOption, JsonOption, TokenOption, TrustOption, group, print_json
+from orinbench_client.cli.terminal import table
 from orinbench_client.errors import BadInput
 from orinbench_client.sdk import Client, find_address
 
@@ -18,10 +19,11 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What you call
 _HELP = """Trust boards by their public keys.
 
 \b
-orinbench trust add lab-agx --host tls://agx.lab:50061
-orinbench trust list
+Examples:
+  orinbench trust add lab-agx --host tls://agx.lab:50061
+  orinbench trust list
 """
-app = typer.Typer(help=_HELP)
+app = group(_HELP)
 
 
 @app.command()
@@ -33,30 +35,42 @@ def add(
         str | None, typer.Option("--key", metavar="KEY", help="ed25519:…, or a file of it; else the board is asked.")
     ] = None,
     trust: TrustOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Trust a board's public key.
 
     What the board answers is only as sure as the way to it: compare the fingerprint with `orinbenchd key` there.
 
     \b
-    orinbench trust add lab-agx --host tls://agx.lab:50061
-    orinbench trust add lab-agx --key agx.pub --trust results/trust.json
+    Examples:
+      orinbench trust add lab-agx --host tls://agx.lab:50061
+      orinbench trust add lab-agx --key agx.pub --trust results/trust.json
     """
     found = _given(key) if key is not None else asyncio.run(_asked(host, token_file))
     trusted = _list(trust)
     trusted.add(name, found)
-    print(f"{name} is trusted by {found.key_id} ({trusted.path})")
+    if as_json:
+        print_json({"name": name, "key_id": found.key_id})
+    else:
+        print(f"{name} is trusted by {found.key_id} ({trusted.path})")
 
 
 @app.command("list")
-def list_(trust: TrustOption = None) -> None:
+def list_(trust: TrustOption = None, as_json: JsonOption = False) -> None:
     """List the trusted boards and the fingerprints of their keys.
 
     \b
-    orinbench trust list
+    Examples:
+      orinbench trust list
     """
     rows = [(name, key.key_id) for name, key in _list(trust).keys.items()]
-    print(table([("board", "fingerprint"), *rows]))
+    if as_json:
+        for name, key_id in rows:
+            print_json({"name": name, "key_id": key_id})
+    elif rows:
+        print(table([("board", "fingerprint"), *rows]))
+    else:
+        print("no board is trusted")
 
 
 @app.command()
@@ -64,7 +78,8 @@ def remove(name: NameArgument, trust: TrustOption = None) -> None:
     """Trust a board no longer.
 
     \b
-    orinbench trust remove lab-agx
+    Examples:
+      orinbench trust remove lab-agx
     """
     trusted = _list(trust)
     trusted.remove(name)
@@ -81,7 +96,7 @@ def _given(text: str) -> PublicKey:
     try:
         return PublicKey.parse(Path(text).read_text(encoding="ascii"), text)
     except OSError as error:
-        raise BadInput(f"{text}: cannot be read: {error.strerror}") from None
+        raise BadInput(f"--key {text}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{text}: not plain ASCII text") from None
 

@@ -7,16 +7,18 @@ import sys
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from orinbench.v1.record_pb2 import RUN_STATE_RUNNING, RUN_STATE_SUCCEEDED, FinishedRecord, ModelFacts, RecordBody
 from orinbench.v1.run_pb2 import RunOptions
-from orinbench_profiles import SuiteDeclaration, list_declarations
+from orinbench_profiles import SuiteDeclaration, is_folder, list_declarations
 
-from orinbench_client.cli.common import HostOption, JsonOption, TokenOption, gibibytes, isolate, print_json, to_dict
+from orinbench_client.cli.artifacts import model_facts, suite_facts
+from orinbench_client.cli.common import HostOption, JsonOption, TokenOption, gibibytes, print_json, to_dict
+from orinbench_client.cli.completion import declaration_names, suite_names
 from orinbench_client.cli.push import PushMeter
+from orinbench_client.cli.terminal import isolate
 from orinbench_client.errors import BadInput, RunFailed
 from orinbench_client.sdk import Address, Client, Model, Submission, find_address, open_model, require_api, submit
 from orinbench_client.suites import Sample, Suite, open_suite
@@ -25,11 +27,25 @@ _SUITE = "fa-demo-v1"
 
 
 def validate(
-    declaration: Annotated[str, typer.Argument(help="Name, .toml file of a model, or folder of a suite.")],
+    declaration: Annotated[
+        str,
+        typer.Argument(
+            metavar="DECLARATION",
+            help="Name, .toml file of a model, or folder of a suite.",
+            autocompletion=declaration_names,
+        ),
+    ],
     host: HostOption = None,
     token_file: TokenOption = None,
     suite: Annotated[
-        str, typer.Option("--suite", "-s", help="With --host: the suite whose first sample the model gets.")
+        str,
+        typer.Option(
+            "--suite",
+            "-s",
+            metavar="SUITE",
+            help="With --host: the suite whose first sample the model gets.",
+            autocompletion=suite_names,
+        ),
     ] = _SUITE,
     as_json: JsonOption = False,
 ) -> None:
@@ -40,20 +56,23 @@ def validate(
     which is never ranked.
 
     \b
-    orinbench validate fa-demo-small
-    orinbench validate my-model.toml --host /tmp/board.sock
-    orinbench validate my-suite/
+    Examples:
+      orinbench validate fa-demo-small
+      orinbench validate my-model.toml --host /tmp/board.sock
+      orinbench validate my-suite/
     """
-    if Path(declaration).is_dir() or declaration.partition(":")[0] in list_declarations("suites"):
+    if is_folder(declaration) or declaration.partition(":")[0] in list_declarations("suites"):
         if host is not None:
             raise BadInput("--host is for models: a suite is checked here")
         found = open_suite(declaration)
-        print(f"suite {found.declaration.id} is valid: {len(found.samples)} samples, digest {found.digest}")
+        said = f"suite {found.declaration.id} is valid: {len(found.samples)} samples, digest {found.digest}"
+        print_json(suite_facts(found)) if as_json else print(said)
         return
     model = open_model(declaration)
     model.verify()
     if host is None:
-        print(f"model {model.declaration.id} is valid: {_files(model)}, digest {model.digest}")
+        said = f"model {model.declaration.id} is valid: {_files(model)}, digest {model.digest}"
+        print_json(model_facts(model)) if as_json else print(said)
         return
     proof = asyncio.run(_prove(find_address(host, token_file), model, open_suite(suite)))
     print_json(proof.to_json()) if as_json else print(proof.describe())

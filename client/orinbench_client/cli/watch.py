@@ -10,10 +10,18 @@ from typing import Annotated
 import typer
 
 from orinbench_client.cli.common import HostOption, JsonOption, RunArgument, TokenOption, run_name
-from orinbench_client.cli.following import GiveUpOption, ResultsOption, conclude, follow_here
+from orinbench_client.cli.following import (
+    DEFAULT_RESULTS,
+    GiveUpOption,
+    Place,
+    ResultsOption,
+    conclude,
+    follow_here,
+    watch_command,
+)
 from orinbench_client.follow.outcome import matching_suite
 from orinbench_client.follow.session import require_writable
-from orinbench_client.sdk import Address, Client, find_address, require_api
+from orinbench_client.sdk import Client, require_api
 from orinbench_client.suites import Suite
 
 
@@ -22,9 +30,10 @@ def watch(
     host: HostOption = None,
     token_file: TokenOption = None,
     suite: Annotated[
-        str | None, typer.Option("--suite", "-s", help="The suite's folder, if it is not one of ours.")
+        str | None,
+        typer.Option("--suite", "-s", metavar="SUITE", help="The suite's folder, if it is not one of ours."),
     ] = None,
-    results: ResultsOption = Path("results"),
+    results: ResultsOption = DEFAULT_RESULTS,
     give_up_after: GiveUpOption = 600.0,
     as_json: JsonOption = False,
 ) -> None:
@@ -34,22 +43,21 @@ def watch(
     same bundle as `orinbench run`.
 
     \b
-    orinbench watch 20260131-120000-ab12
+    Examples:
+      orinbench watch 20260131-120000-ab12
     """
-    require_writable(results)
-    address = find_address(host, token_file)
-    bundle, found = asyncio.run(_watch(address, run_name(run), suite, results, give_up_after))
+    place = Place(host, token_file, results, give_up_after)
+    bundle, found = asyncio.run(_watch(place, run_name(run), suite))
     conclude(bundle, found, as_json)
 
 
-async def _watch(
-    address: Address, name: str, suite_name: str | None, results: Path, give_up_s: float
-) -> tuple[Path, Suite | None]:
-    async with Client(address) as client:
+async def _watch(place: Place, name: str, suite_name: str | None) -> tuple[Path, Suite | None]:
+    async with Client(place.address) as client:
         require_api(await client.get_board())
         run = await client.get_run(name)
+        require_writable(place.results)
         suite = matching_suite(run.plan, suite_name, _note)
-        return await follow_here(client, run, suite, results, give_up_s), suite
+        return await follow_here(client, run, suite, place, watch_command(run, suite_name, place)), suite
 
 
 def _note(text: str) -> None:

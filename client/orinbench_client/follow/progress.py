@@ -11,6 +11,7 @@ from orinbench.v1.record_pb2 import (
     MEMORY_METHOD_PROCESS_RSS,
     RUN_STATE_PREPARING,
     RUN_STATE_QUEUED,
+    Axis,
     FinishedRecord,
     MemoryReading,
     ModelFacts,
@@ -19,6 +20,7 @@ from orinbench.v1.record_pb2 import (
     RunState,
     SampleRecord,
     StateRecord,
+    Violation,
 )
 from orinbench.v1.telemetry_pb2 import Telemetry
 
@@ -41,7 +43,6 @@ class Progress:
         self.queue_position: int | None = None
         self.expected_wait_s: float | None = None
         self.segment = 1
-        self.facts: ModelFacts | None = None
         self.memory_bytes: int | None = None
         self.telemetry: Telemetry | None = None
         self.finished: FinishedRecord | None = None
@@ -60,7 +61,7 @@ class Progress:
         if kind == "sample":
             self._sample(body.sample)
         elif kind == "state":
-            self._state(body.state)
+            return self._state(body.state)
         elif kind == "progress":
             self._bookmark(body.progress)
         elif kind == "telemetry":
@@ -68,7 +69,7 @@ class Progress:
         elif kind == "finished":
             self.finished, self.state = body.finished, body.finished.state
         elif kind == "violation":
-            return body.violation.violation.message or body.violation.violation.reason
+            return _violation(body.violation.violation)
         elif kind == "log" and body.log.level >= LOG_LEVEL_WARNING:
             return f"{body.log.origin}: {body.log.message}"
         return None
@@ -104,20 +105,31 @@ class Progress:
             answer = answer_of(sample)
             self.score.add(sample.sample_id, sample.text if answer is None else answer)
 
-    def _state(self, record: StateRecord) -> None:
+    def _state(self, record: StateRecord) -> str | None:
         self.state, self.phase = record.state, ""
         if record.state != RUN_STATE_QUEUED:
             self.queue_position = self.expected_wait_s = None
         self.segment = max(self.segment, record.segment.number)
-        if record.HasField("model_facts"):
-            self.facts = record.model_facts
         if record.state == RUN_STATE_PREPARING:
             self.restart_pace()
+        return _loaded(record.model_facts) if record.HasField("model_facts") else None
 
     def _bookmark(self, record: ProgressRecord) -> None:
         self.state, self.phase = record.state, record.phase
         self.queue_position = record.queue_position if record.HasField("queue_position") else None
         self.expected_wait_s = record.expected_wait_s if record.HasField("expected_wait_s") else None
+
+
+def _violation(violation: Violation) -> str:
+    axes = [Axis.Name(axis).removeprefix("AXIS_").lower() for axis in violation.voids if axis in Axis.values()]
+    voided = f" (voids {', '.join(axes)})" if axes else ""
+    said = f": {violation.message}" if violation.message else ""
+    return f"violation {violation.reason}{voided}{said}"
+
+
+def _loaded(facts: ModelFacts) -> str:
+    took = f" in {facts.load_s:.1f} s" if facts.HasField("load_s") else ""
+    return f"model loaded{took}" + (f" on {', '.join(facts.devices)}" if facts.devices else "")
 
 
 def headline_bytes(memory: MemoryReading) -> int | None:

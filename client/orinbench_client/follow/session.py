@@ -21,7 +21,10 @@ from orinbench_client.suites import Suite, references
 
 
 def require_writable(results: Path) -> None:
-    """Make the results folder, so that no run is begun whose results cannot be kept. Raises BadInput."""
+    """Make the results folder, so that no run is begun whose results cannot be kept. Raises BadInput.
+
+    To be called last before a run is begun, so that what is refused earlier leaves no folder.
+    """
     try:
         results.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -228,14 +228,14 @@ class RunningGrades:
         return grade
 
     @property
-    def headline(self) -> tuple[str, RunningRate] | None:
-        """The figure of all samples so far; None before the first, and where the scorer has no such figure."""
+    def figures(self) -> Sequence[tuple[str, RunningRate]]:
+        """The figure of all samples so far; none before the first, and where the scorer has no such figure."""
         rate = self._sums.rate()
         if self._metric is None or rate is None:
-            return None
+            return []
         scale = float(self._metric.rates([np.ones(1), np.ones(1)])[0])
         interval = rate.interval and Interval(rate.interval.lo * scale, min(1.0, rate.interval.hi * scale))
-        return self._metric.name, RunningRate(rate.value * scale, interval)
+        return [(self._metric.name, RunningRate(rate.value * scale, interval))]
 
     @property
     def remark(self) -> str:

@@ -133,9 +133,9 @@ class RunningScore:
         return self._characters.rate()
 
     @property
-    def headline(self) -> tuple[str, RunningRate] | None:
-        """The character error rate."""
-        return None if self.cer is None else ("CER", self.cer)
+    def figures(self) -> Sequence[tuple[str, RunningRate]]:
+        """The character and the word error rate."""
+        return [(name, rate) for name, rate in (("CER", self.cer), ("WER", self.wer)) if rate is not None]
 
     @property
     def remark(self) -> str:
@@ -150,8 +150,8 @@ class Running(Protocol):
         """Take in one sample. Raises BadInput for an id the suite does not know."""
 
     @property
-    def headline(self) -> tuple[str, RunningRate] | None:
-        """The figure so far and its name; None while there is none."""
+    def figures(self) -> Sequence[tuple[str, RunningRate]]:
+        """The figures so far by name, the one that is ranked by first; none before the first sample."""
 
     @property
     def remark(self) -> str:

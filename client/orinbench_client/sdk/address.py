@@ -5,23 +5,19 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
+from orinbench_client.config import Config, config_file, read_config
 from orinbench_client.errors import BadInput
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 DEFAULT_PORT = 50061
 _TLS = "tls://"
-_KEYS = ("host", "token", "ca", "certificate", "key")
 # sun_path of Linux holds 108 bytes with its final zero.
 _SOCKET_PATH_MAX = 107
+_TOKEN_MAX = 4096
 _HOST_PORT = re.compile(r"(?P<host>\[[0-9a-fA-F:]+\]|[^:/\s]+):(?P<port>\d{1,5})\Z")
 
 
@@ -52,16 +48,36 @@ class Address:
 def find_address(host: str | None = None, token_file: Path | None = None) -> Address:
     """Resolve the address: `host`, else ORINBENCH_HOST, else the config file, else the usual Unix sockets.
 
-    The token comes from `token_file`, ORINBENCH_TOKEN, ORINBENCH_TOKEN_FILE or the config file, in this
-    order; the files of TLS from ORINBENCH_CA, ORINBENCH_CERT and ORINBENCH_KEY or the config file.
+    Each may be an address or the name of a host in the config file. The token comes from `token_file`,
+    ORINBENCH_TOKEN, ORINBENCH_TOKEN_FILE or the config file, in this order; the files of TLS from ORINBENCH_CA,
+    ORINBENCH_CERT and ORINBENCH_KEY or the config file. A named host takes its own keys of the config file alone.
     Raises BadInput for an address of another form, or for a token or config file that cannot be read.
     """
+    if host is not None and not host.strip():
+        raise BadInput("--host is empty: give an address or the name of a host, or leave it out")
     config = read_config()
-    text = host or os.environ.get("ORINBENCH_HOST") or config.get("host")
-    target, encrypted = parse_target(text) if text else (f"unix:{_usual_socket()}", False)
+    text = host or os.environ.get("ORINBENCH_HOST") or config.host or f"unix:{_usual_socket()}"
+    keys = config.hosts.get(text, config.plain)
+    target, encrypted = _target(text, keys, config)
     if target.startswith("unix:"):
         return Address(target)
-    return Address(target, _token(token_file) or config.get("token"), _tls(config) if encrypted else None)
+    return Address(target, _token(token_file, keys), _tls(keys) if encrypted else None)
+
+
+def _target(text: str, keys: Mapping[str, str], config: Config) -> tuple[str, bool]:
+    if "address" in keys:
+        try:
+            return parse_target(keys["address"])
+        except BadInput as error:
+            raise BadInput(f"{config_file()}: hosts.{text}.address: {error}") from None
+    try:
+        return parse_target(text)
+    except BadInput as error:
+        if not config.hosts:
+            raise
+        close = get_close_matches(text, config.hosts, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(config.hosts)}"
+        raise BadInput(f"{error}, nor a host of {config_file()}: {hint}") from None
 
 
 def parse_target(text: str) -> tuple[str, bool]:
@@ -83,29 +99,6 @@ def parse_target(text: str) -> tuple[str, bool]:
     return match[0], text.startswith(_TLS) or not _is_loopback(match["host"].strip("[]"))
 
 
-def config_file() -> Path:
-    """Return where the client's config file is looked for."""
-    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(home) / "orinbench" / "config.toml"
-
-
-def read_config() -> dict[str, str]:
-    """Read the config file: host, token, ca, certificate, key, all text. Empty if there is none. Raises BadInput."""
-    path = config_file()
-    try:
-        config: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: not valid TOML: {error}") from None
-    for key, value in config.items():
-        if key not in _KEYS or not isinstance(value, str):
-            raise BadInput(f"{path}: {key}: only the keys {', '.join(_KEYS)} are known, all are text")
-    return config
-
-
 def _usual_socket() -> Path:
     system = Path("/run/orinbench/orinbench.sock")
     runtime = os.environ.get("XDG_RUNTIME_DIR")
@@ -123,10 +116,10 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _tls(config: dict[str, str]) -> Tls:
+def _tls(keys: Mapping[str, str]) -> Tls:
     found: dict[str, Path | None] = {}
     for field, variable in (("ca", "ORINBENCH_CA"), ("certificate", "ORINBENCH_CERT"), ("key", "ORINBENCH_KEY")):
-        text = os.environ.get(variable) or config.get(field)
+        text = os.environ.get(variable) or keys.get(field)
         found[field] = Path(text).expanduser() if text else None
     tls = Tls(**found)
     if (tls.certificate is None) != (tls.key is None):
@@ -134,16 +127,29 @@ def _tls(config: dict[str, str]) -> Tls:
     return tls
 
 
-def _token(token_file: Path | None) -> str | None:
+def _token(token_file: Path | None, keys: Mapping[str, str]) -> str | None:
     if token_file is None:
         token = os.environ.get("ORINBENCH_TOKEN")
         named = os.environ.get("ORINBENCH_TOKEN_FILE")
+        if not token and not named:
+            token, named = keys.get("token"), keys.get("token_file")
         if token or not named:
-            return token or None
-        token_file = Path(named)
+            return sendable(token, "the token") if token else None
+        token_file = Path(named).expanduser()
     try:
-        return token_file.read_text(encoding="ascii").strip()
+        with token_file.open("rb") as file:
+            data = file.read(_TOKEN_MAX + 1)
     except OSError as error:
         raise BadInput(f"token file {token_file}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"token file {token_file}: not plain ASCII text") from None
+    if len(data) > _TOKEN_MAX:
+        raise BadInput(f"token file {token_file}: larger than {_TOKEN_MAX} bytes: this is no token")
+    return sendable(data.decode("latin-1").strip(), f"token file {token_file}")
+
+
+def sendable(token: str, where: str) -> str:
+    """Return a token that may stand in a header of HTTP. Raises BadInput."""
+    if not token:
+        raise BadInput(f"{where}: is empty: a token is made by 'orinbenchd token create'")
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise BadInput(f"{where}: not a token, which is one word of plain ASCII text")
+    return token

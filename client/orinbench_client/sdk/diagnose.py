@@ -11,10 +11,11 @@ _WAIT_S = 3.0
 # X509_V_ERR of OpenSSL's x509_vfy.h.
 _NOT_YET, _EXPIRED, _NAMES = 9, 10, (62, 64)
 _UNKNOWN_CA = (2, 18, 19, 20, 21)
+_MUTE = "something takes connections there and does not answer: is it the board's door?"
 
 
 def diagnose(address: Address) -> str | None:
-    """Return what is wrong between us and the door, and what to do; None if it is nothing of TLS."""
+    """Return what is wrong between us and the door, and what to do; None if nothing of it shows here."""
     host, _, port = address.target.rpartition(":")
     host = host.strip("[]")
     try:
@@ -23,8 +24,14 @@ def diagnose(address: Address) -> str | None:
             if address.tls is not None:
                 return _knock(connection, host, address.tls)
             return _speaks_tls(connection, address.target)
-    except OSError:
-        return None
+    except (socket.gaierror, UnicodeError):
+        return "nobody knows this name: check it, or give the address in numbers"
+    except ConnectionRefusedError:
+        return "connection refused: is orinbenchd running there?"
+    except TimeoutError:
+        return f"no answer within {_WAIT_S:g} s: is the board on, and this its door?"
+    except OSError as error:
+        return f"{error.strerror or error}: is the board on, and this its address?"
 
 
 def _knock(connection: socket.socket, host: str, tls: Tls) -> str | None:
@@ -41,6 +48,8 @@ def _knock(connection: socket.socket, host: str, tls: Tls) -> str | None:
             return None if wrapped.recv(1) else _refused(tls)
     except ssl.SSLCertVerificationError as error:
         return _certificate(error, host, tls)
+    except TimeoutError:
+        return _MUTE
     except ssl.SSLError as error:
         if error.reason == "WRONG_VERSION_NUMBER":
             return "this port speaks no TLS: is it the board's port? A daemon serves TLS by [tls] in its configuration"
@@ -76,6 +85,8 @@ def _speaks_tls(connection: socket.socket, target: str) -> str | None:
     context.verify_mode = ssl.CERT_NONE
     try:
         context.wrap_socket(connection).close()
-    except (ssl.SSLError, OSError):
+    except TimeoutError:
+        return _MUTE
+    except OSError:
         return None
     return f"this port speaks TLS: write tls://{target}"

@@ -12,6 +12,7 @@ from orinbench_profiles import (
     ModelFile,
     digest_bytes,
     digest_file,
+    is_folder,
     load_model,
     parse_model,
 )
@@ -69,7 +70,7 @@ class Model:
 
 def open_model(name: str) -> Model:
     """Load a model by our name or from a .toml file. Raises BadInput."""
-    if Path(name).is_dir():
+    if is_folder(name):
         raise BadInput(
             f"{name} is a folder, and a model is a declaration: write one with "
             f"'orinbench models describe {name} --engine ENGINE --adapter ADAPTER > model.toml'"

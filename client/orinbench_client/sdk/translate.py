@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
@@ -41,6 +43,17 @@ def is_link_loss(error: grpc.aio.AioRpcError) -> bool:
     return error.code() == grpc.StatusCode.INTERNAL and info is None
 
 
+def _cause(text: str, target: str) -> str:
+    """Return why nobody was reached, and what to do, from what gRPC says of it."""
+    path = Path(target.removeprefix("unix:"))
+    if target.startswith("unix:") and path.exists() and not path.is_socket():
+        return "this is no socket: give that of orinbenchd, usually /run/orinbench/orinbench.sock"
+    if "SETTINGS frame" in text or "HTTP/2" in text:
+        return "something listens there and does not speak gRPC: is it the board's door?"
+    # Of a failed connection gRPC tells all it tried; the cause stands at the end.
+    return f"{text.rpartition('error: ')[2]}: is orinbenchd running there?"
+
+
 def translate(error: grpc.aio.AioRpcError, target: str) -> OrinbenchError:
     """Return our error for a failed call to `target`: refused when the daemon said why, else unreachable."""
     info = error_info(error)
@@ -48,9 +61,7 @@ def translate(error: grpc.aio.AioRpcError, target: str) -> OrinbenchError:
     if info is not None:
         return BoardRefused(text, info.reason, dict(info.metadata))
     if error.code() in _LINK:
-        # Of a failed connection gRPC tells all it tried; the cause stands at the end.
-        cause = text.rpartition("error: ")[2]
-        return BoardUnreachable(f"cannot reach a board at {target}: {cause}: is orinbenchd running there?")
+        return BoardUnreachable(f"cannot reach a board at {target}: {_cause(text, target)}")
     if error.code() == grpc.StatusCode.UNIMPLEMENTED:
         return BoardRefused(f"the daemon at {target} does not have this call: update orinbenchd ({text})")
     return BoardRefused(f"the server at {target} answered {error.code().name}: {text}")

@@ -16,31 +16,64 @@ def add_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the commands to the daemon's."""
     _add_token(commands)
     _add_certs(commands)
-    key = commands.add_parser("key", help="show the board's public key, making the key if there is none")
+    key = commands.add_parser(
+        "key",
+        help="show the board's public key, making the key if there is none",
+        epilog="example: orinbenchd key",
+    )
     key.set_defaults(action=_show_key)
 
 
 def _add_token(commands: Commands[argparse.ArgumentParser]) -> None:
-    token = commands.add_parser("token", help="make, list and revoke tokens for clients that come by TCP")
+    token = commands.add_parser(
+        "token",
+        help="make, list and revoke tokens for clients that come by TCP",
+        epilog="example: orinbenchd token create --name ci --role submit",
+    )
     verbs = token.add_subparsers(required=True, metavar="create|list|revoke")
-    create = verbs.add_parser("create", help="print a new token, this once; it counts at once, without a restart")
+    create = verbs.add_parser(
+        "create",
+        help="print a new token, this once; it counts at once, without a restart",
+        epilog="example: orinbenchd token create --name ci --role submit > ci.token",
+    )
     create.add_argument("--name", required=True, help="who will use it; shown in runs and in the audit log")
     create.add_argument("--role", choices=ORDER, default="submit")
     create.set_defaults(action=_create_token)
-    verbs.add_parser("list", help="names, roles and times; no token can be shown again").set_defaults(
-        action=_list_tokens
+    listing = verbs.add_parser(
+        "list", help="names, roles and times; no token can be shown again", epilog="example: orinbenchd token list"
     )
-    revoke = verbs.add_parser("revoke", help="end a token at once; its open streams end with their next message")
+    listing.set_defaults(action=_list_tokens)
+    revoke = verbs.add_parser(
+        "revoke",
+        help="end a token at once; its open streams end with their next message",
+        epilog="example: orinbenchd token revoke ci",
+    )
     revoke.add_argument("name")
     revoke.set_defaults(action=_revoke_token)
 
 
 def _add_certs(commands: Commands[argparse.ArgumentParser]) -> None:
-    certs = commands.add_parser("certs", help="a small certificate authority for a lab")
+    certs = commands.add_parser(
+        "certs",
+        help="a small certificate authority for a lab",
+        epilog="example: orinbenchd certs init lab/ --host agx.lab 192.0.2.7",
+    )
     verbs = certs.add_subparsers(required=True, metavar="init|server|client")
-    init = verbs.add_parser("init", help="make an authority and the certificate of a board")
-    server = verbs.add_parser("server", help="make a certificate of a board anew, or of another board")
-    client = verbs.add_parser("client", help="make a certificate of a client, for [[tls.clients]]")
+    init = verbs.add_parser(
+        "init",
+        help="make an authority and the certificate of a board",
+        epilog="example: orinbenchd certs init lab/ --host agx.lab 192.0.2.7",
+    )
+    server = verbs.add_parser(
+        "server",
+        help="make a certificate of a board anew, or of another board",
+        epilog="example: orinbenchd certs server lab/ --host nano.lab",
+    )
+    client = verbs.add_parser(
+        "client",
+        help="make a certificate of a client, for [[tls.clients]]",
+        epilog="example: orinbenchd certs client lab/ ci",
+    )
     for parser in (init, server):
         parser.add_argument("folder", type=Path, metavar="DIR")
         parser.add_argument("--host", required=True, nargs="+", metavar="NAME", help="names and addresses it has")

@@ -231,7 +231,7 @@ def test_bad_config_file(program: Orinbench, tmp_path: Path) -> None:
     (tmp_path / "orinbench").mkdir()
     (tmp_path / "orinbench" / "config.toml").write_text('hots = "x"\n')
 
-    assert "config.toml: hots: only the keys host, token, ca, certificate, key are known" in program.fails(2, "board")
+    assert "config.toml: hots: only the keys host, token, token_file, ca" in program.fails(2, "board")
 
 
 def test_refusal_in_words_of_the_board(tmp_path: Path) -> None:

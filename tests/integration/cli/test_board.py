@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.program import PROGRAM, Orinbench, Terminal, null_model, program_in
-from tests.integration.harness import Daemon
+from tests.integration.harness import Daemon, running
 
 
 @pytest.fixture
@@ -65,12 +65,16 @@ def test_check_that_fails(daemon: Daemon, tmp_path: Path) -> None:
 
 
 def test_top_once(program: Orinbench) -> None:
-    """`top --once` prints one frame: what this machine gives, and dashes for what it does not."""
+    """`top --once` prints one frame: what this machine gives, and dashes for what it does not; the same as JSON."""
     text = program.good("top", "--once")
+    content = json.loads(program.good("top", "--once", "--json"))
 
     assert "cpu-dev" in text
-    (power,) = [line for line in text.splitlines() if line.startswith("module power")]
-    assert power.endswith("–")
+    (power,) = [line for line in text.splitlines() if line.startswith("power")]
+    assert power.split() == ["power", "–", "module", "fan", "–"]
+    assert content["telemetry"]["cpu_load_pct"] >= 0
+    assert "module_power_w" not in content["telemetry"]
+    assert (content["board"]["hardware_profile"], content["queue"], "run" in content) == ("cpu-dev", [], False)
 
 
 def test_top_on_a_terminal(program: Orinbench, terminal: Terminal) -> None:
@@ -89,11 +93,37 @@ def test_top_on_a_terminal(program: Orinbench, terminal: Terminal) -> None:
         assert (process.stderr.read(), process.wait(30)) == (b"", 0)
 
 
+def test_top_takes_a_lost_link_up_again(folder: Path, tmp_path: Path, terminal: Terminal) -> None:
+    """A daemon that goes away is told above the last reading, and one that comes back is shown again."""
+    with running(folder) as daemon, program_in(tmp_path, daemon) as program:
+        process = subprocess.Popen(
+            [*PROGRAM, "top", "--interval", "0.1"],
+            env={**program.environment, "TERM": "xterm", "COLUMNS": "100"},
+            stdin=terminal.theirs,
+            stdout=terminal.theirs,
+            stderr=subprocess.PIPE,
+        )
+        with process:
+            terminal.until(b"cpu-dev")
+            daemon.kill()
+            terminal.until(b"link lost, trying again")
+            daemon.start()
+            terminal.until(b"1 watching", 2)
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            assert (process.stderr.read(), process.wait(30)) == (b"", 0)
+
+
 def test_push_sends_once(program: Orinbench) -> None:
     """`push` makes the board have suite and model; a second call sends nothing and says the same."""
-    said = [program.good("push", "--suite", "fa-demo-v1", "--model", "fa-demo-small") for _ in range(2)]
+    push = ("push", "--suite", "fa-demo-v1", "--model", "fa-demo-small")
+    said = [program.good(*push) for _ in range(2)]
+    suite, model = map(json.loads, program.good(*push, "--json").splitlines())
 
     assert said == ["suite fa-demo-v1: the board has it\nmodel fa-demo-small: the board has it"] * 2
+    assert (suite["kind"], suite["id"], suite["samples"]) == ("suite", "fa-demo-v1", 40)
+    assert (model["kind"], model["id"]) == ("model", "fa-demo-small")
+    assert model["bytes"] == sum(file["bytes"] for file in model["files"])
 
 
 def test_runs_by_state(program: Orinbench, tmp_path: Path) -> None:

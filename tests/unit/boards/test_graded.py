@@ -144,13 +144,13 @@ def test_equal_outputs_are_equal_rows() -> None:
 def test_running_figure() -> None:
     """While a run goes on its score so far is shown with an interval inside 0 and 1, and what could not be read."""
     running = RunningGrades(REFERENCES, SCORER)
-    assert running.headline is None
+    assert not running.figures
     for index, key in enumerate(REFERENCES):
         running.add(key, NOTHING if index == 7 else YES)
 
-    assert running.headline is not None
-    name, rate = running.headline
-    assert ("score", pytest.approx(14 / 20), "1 unparsable") == (name, rate.value, running.remark)
+    ((name, rate),) = running.figures
+    assert (name, running.remark) == ("score", "1 unparsable")
+    assert rate.value == pytest.approx(14 / 20)
     assert rate.interval is not None
     assert 0 < rate.interval.lo < rate.value < rate.interval.hi <= 1
 

@@ -112,7 +112,7 @@ def test_order_of_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("host = 1\n", "host: only the keys host, token, ca, certificate, key are known"),
+        ("host = 1\n", "host: only the keys host, token, token_file, ca, certificate, key are known"),
         ('hots = "x"\n', "hots: only the keys"),
         ("host = \n", "not valid TOML"),
     ],

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
 from orinbench.v1.board_pb2 import BOARD_STATE_WEDGED, Board, BoardIdentity, GpuClient, RuntimeState
-from orinbench.v1.record_pb2 import CHECK_RESULT_FAILED, CHECK_RESULT_PASSED, CHECK_RESULT_UNKNOWN, Check
+from orinbench.v1.record_pb2 import (
+    CHECK_RESULT_FAILED,
+    CHECK_RESULT_PASSED,
+    CHECK_RESULT_UNKNOWN,
+    MEMORY_METHOD_PROCESS_RSS,
+    RUN_STATE_RUNNING,
+    Check,
+    MemoryReading,
+    Violation,
+)
+from orinbench.v1.run_pb2 import Run, RunPlan
 from orinbench.v1.telemetry_pb2 import SOURCE_STATE_STALE, CpuReading, RailReading, SourceStatus, Telemetry
 from orinbench_client.cli.board import checks_table, describe
 from orinbench_client.cli.common import to_dict
-from orinbench_client.cli.top import UNKNOWN, frame
+from orinbench_client.cli.dashboard import UNKNOWN, Dashboard, Seen
+from rich.cells import cell_len
+from rich.console import Console
 
 
 def lines_of(board: Board) -> dict[str, str]:
@@ -75,8 +91,25 @@ def test_checks() -> None:
     assert [line.split()[1] for line in text.splitlines()[1:]] == ["ok", "FAILED", "unknown"]
 
 
-def test_frame_tells_unknown_from_zero() -> None:
-    """In a frame a reading of zero is 0, one that is not there is a dash, an offline CPU is off."""
+def drawn(*looks: Seen, width: int = 80, clock: Callable[[], float] = lambda: 0.0) -> list[str]:
+    """Return the lines of `top` after these looks, on a terminal of so many columns."""
+    dashboard = Dashboard(clock)
+    for look in looks:
+        dashboard.take(look)
+    console = Console(width=width, file=StringIO(), highlight=False)
+    with console.capture() as shown:
+        console.print(dashboard)
+    return [line.rstrip() for line in shown.get().splitlines()]
+
+
+def line_of(lines: list[str], name: str) -> str:
+    """Return the one line that begins with a name."""
+    (line,) = [line for line in lines if line.startswith(name)]
+    return line
+
+
+def test_top_tells_unknown_from_zero() -> None:
+    """A reading of zero is 0, one that is not there is a dash, an offline CPU is off."""
     reading = Telemetry(
         cpu_load_pct=0.0,
         cpus=[CpuReading(online=True, load_pct=0.0), CpuReading(online=True), CpuReading()],
@@ -86,17 +119,47 @@ def test_frame_tells_unknown_from_zero() -> None:
         throttle_events={"oc1": 0},
         sources=[SourceStatus(name="sysfs", state=SOURCE_STATE_STALE, reason="no answer")],
     )
-    lines = frame(Board(name="boards/a"), reading).splitlines()
-    by_name = {line.split("  ")[0]: line for line in lines if line}
+    lines = drawn(Seen(Board(name="boards/a", profile_matches=True), reading))
 
-    assert f"0 %  0 {UNKNOWN} off" in by_name["CPU"]
-    assert f"0 %  {UNKNOWN}  limits {UNKNOWN} to {UNKNOWN}" in by_name["GPU"]
-    assert f"0 MiB of {UNKNOWN}" in by_name["swap"]
-    assert by_name["fan"].endswith(UNKNOWN)
-    assert f"rails: VDD_GPU 0 mW  VIN {UNKNOWN}" in lines
-    assert f"temperatures: {UNKNOWN}" in lines
-    assert "throttle events: oc1 0" in lines
-    assert "sources: sysfs stale (no answer)" in lines
+    assert "power mode –" in lines[0]
+    assert line_of(lines, "run").split() == ["run", "none"]
+    assert line_of(lines, "GPU").endswith(f"{UNKNOWN}, limits {UNKNOWN} to {UNKNOWN}")
+    assert "  0% " in line_of(lines, "GPU")
+    assert any(line.endswith(f"each, %:  0  {UNKNOWN}  off") for line in lines)
+    assert f"swap 0 MiB of {UNKNOWN}" in line_of(lines, "memory")
+    assert f"{UNKNOWN} module  fan {UNKNOWN}" in line_of(lines, "power")
+    assert f"VDD_GPU 0.00 W  VIN {UNKNOWN}" in line_of(lines, "rails")
+    assert line_of(lines, "heat").split() == ["heat", UNKNOWN]
+    assert line_of(lines, "throttled").endswith("oc1 0")
+    assert line_of(lines, "sources").endswith("sysfs stale (no answer)")
+    assert f"would wait {UNKNOWN}" in line_of(lines, "queue")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_top_shows_the_run_beside_the_board(width: int) -> None:
+    """Run, progress, pace, peak, violations, queue and new throttle events are there, and no line is too long."""
+    plan = RunPlan(model_id="گفتار", suite_id="fa-demo-v1")
+    memory = MemoryReading(method=MEMORY_METHOD_PROCESS_RSS, peak_rss_bytes=300 << 20)
+    ticks = iter(range(0, 100, 10))
+
+    def look(accepted: int, throttled: int) -> Seen:
+        run = Run(name="runs/r", plan=plan, state=RUN_STATE_RUNNING, planned_samples=40, accepted_samples=accepted)
+        run.memory.CopyFrom(memory)
+        run.violations.append(Violation(reason="THROTTLED", message="oc1 rose"))
+        reading = Telemetry(throttle_events={"oc1": throttled}, module_power_w=20.0 + accepted, power_mode="MAXN")
+        board = Board(name="boards/a", active_run="runs/r", queue_length=5, expected_wait_s=0.0)
+        return Seen(board, reading, run, [Run(plan=plan, queue_position=place) for place in range(1, 6)])
+
+    lines = drawn(look(10, 3), look(20, 5), width=width, clock=lambda: float(next(ticks)))
+    text = "\n".join(lines)
+
+    assert max(map(cell_len, lines)) <= width
+    assert "DOES NOT MATCH" in lines[0]
+    for shown in ("20/40", "ETA 20.0 s", "peak 300 MiB", "! THROTTLED: oc1 rose", "5 waiting", "and 2 more"):
+        assert shown in text
+    assert "oc1 5 (+2 while watching)" in text
+    assert "1 ahead: \u2068گفتار\u2069 on fa-demo-v1" in text
+    assert "30.0–40.0 W" in text
 
 
 def test_json_keeps_zero_and_leaves_out_unknown() -> None:

@@ -9,10 +9,10 @@ from importlib import import_module
 
 import pytest
 import typer
-from orinbench_client.cli.common import seconds, table
+from orinbench_client.cli.common import seconds
 from orinbench_client.cli.main import COMMANDS, main
+from orinbench_client.cli.terminal import table
 
-SCORING = ("score", "rescore", "compare", "leaderboard", "import_", "export")
 HEAVY = ("grpc", "numpy", "pydantic", "google.protobuf", "rich", "orinbench_client.sdk")
 
 
@@ -39,18 +39,52 @@ def test_each_command_helps(name: str, capsys: pytest.CaptureFixture[str]) -> No
     assert text.startswith(COMMANDS[name].summary.removesuffix("."))
 
 
-@pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command.module not in SCORING])
-def test_help_shows_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Help shows whole command lines, one on a line."""
-    assert main([name, "--help"]) == 0
-    _, *lines = capsys.readouterr().out.splitlines()
-    assert any(line.strip().startswith(f"orinbench {name}") for line in lines)
+def every_command() -> list[tuple[str, ...]]:
+    """Return the words of every command, those within a group among them."""
+    found: list[tuple[str, ...]] = []
+    for name, command in COMMANDS.items():
+        found.append((name,))
+        code = getattr(import_module(f"orinbench_client.cli.{command.module}"), command.attribute)
+        if isinstance(code, typer.Typer):
+            registered = typer.main.get_command(code)
+            found += [(name, inner) for inner in getattr(registered, "commands", ())]
+    return found
 
 
-@pytest.mark.parametrize("summary", [command.summary for command in COMMANDS.values()])
-def test_overview_cuts_nothing(summary: str) -> None:
-    """A summary fits in a terminal of 80 columns beside the longest name."""
-    assert len(summary) <= 64
+@pytest.mark.parametrize("words", every_command(), ids=" ".join)
+def test_help_is_of_one_style(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every help ends its text with whole command lines under one heading, fits 80 columns, without boxes."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*words, "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+
+    first = lines.index("  Examples:") + 1
+    assert lines[first].startswith(f"    orinbench {words[0]}")
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if "│" in line]
+
+
+@pytest.mark.parametrize("words", every_command(), ids=" ".join)
+def test_a_result_can_be_had_as_json(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command with a result has --json; those without one are few."""
+    without = {("models", "describe"), ("trust", "remove")} | {("config", verb) for verb in ("set", "unset", "path")}
+    groups = {(name,) for name, *inner in every_command() if inner} - {("models",)}
+    assert main([*words, "--help"]) == 0
+
+    assert ("--json" in capsys.readouterr().out) is (words not in without | groups)
+
+
+def test_overview_is_whole(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a terminal of 80 columns no summary is cut and no line is too long."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+
+    assert "..." not in text.partition("Commands:")[2]
+    assert max(map(len, text.splitlines())) <= 80
+    assert "  Examples:" in text
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
 from orinbench.v1.record_pb2 import (
+    AXIS_ENERGY,
+    AXIS_SPEED,
     LOG_LEVEL_INFO,
     LOG_LEVEL_WARNING,
     MEMORY_METHOD_NONE,
@@ -24,11 +28,13 @@ from orinbench.v1.record_pb2 import (
     ViolationRecord,
 )
 from orinbench.v1.telemetry_pb2 import Telemetry
-from orinbench_client.cli.view import LineView, status
+from orinbench_client.cli.view import LineView, draw, status
 from orinbench_client.errors import BadInput
 from orinbench_client.follow.progress import Progress, headline_bytes
 from orinbench_client.scoring.score import RunningScore
 from orinbench_client.text import get_normalizer
+from rich.cells import cell_len
+from rich.console import Console
 
 
 class Clock:
@@ -74,7 +80,7 @@ def test_figures() -> None:
         clock.now += 2.0
 
     assert progress.rtf == pytest.approx(0.1)
-    assert status(progress) == "running  2/6  RTF 0.1000  memory 300 MiB  ETA 16.0 s"
+    assert status(progress) == "running  2/6  ETA 16.0 s  RTF 0.1000  peak memory 300 MiB"
 
 
 def test_what_was_kept_sets_no_pace() -> None:
@@ -99,9 +105,10 @@ def test_running_score() -> None:
     progress = Progress(2, score)
     running(progress)
     progress.take(sample(0))
-    assert "CER 0.0 %" in status(progress)
+    assert "CER 0.0 %  WER 0.0 %" in status(progress)
     progress.take(sample(1, "سلا"))
     assert "CER 12.5 % (" in status(progress)
+    assert "WER 50.0 % (" in status(progress)
 
 
 def test_unknown_sample_is_told() -> None:
@@ -129,7 +136,7 @@ def test_segment_and_phase() -> None:
     progress.take(RecordBody(state=StateRecord(state=RUN_STATE_PREPARING, segment=Segment(number=2))))
     progress.take(RecordBody(progress=ProgressRecord(state=RUN_STATE_PREPARING, phase="WARMING_UP")))
 
-    assert status(progress) == "preparing (warming up)  segment 2  0/4"
+    assert status(progress) == "preparing (warming up) segment 2  0/4"
 
 
 def test_board_readings() -> None:
@@ -145,11 +152,16 @@ def test_board_readings() -> None:
 def test_notes() -> None:
     """Violations and warnings are for people at once, plain log lines are not."""
     progress = Progress(1, None)
-    violation = RecordBody(violation=ViolationRecord(violation=Violation(reason="THROTTLED")))
+    throttled = Violation(reason="THROTTLED", message="too hot", voids=[AXIS_SPEED, AXIS_ENERGY])
+    violation = RecordBody(violation=ViolationRecord(violation=throttled))
     warning = RecordBody(log=LogRecord(level=LOG_LEVEL_WARNING, origin="worker", message="hot"))
     plain = RecordBody(log=LogRecord(level=LOG_LEVEL_INFO, origin="worker", message="hm"))
 
-    assert [progress.take(body) for body in (violation, warning, plain)] == ["THROTTLED", "worker: hot", None]
+    assert [progress.take(body) for body in (violation, warning, plain)] == [
+        "violation THROTTLED (voids speed, energy): too hot",
+        "worker: hot",
+        None,
+    ]
 
 
 def test_headline_follows_method() -> None:
@@ -162,16 +174,44 @@ def test_headline_follows_method() -> None:
 
 
 def test_lines_are_few(capsys: pytest.CaptureFixture[str]) -> None:
-    """Away from a terminal a line comes at each change of state and else after some seconds only."""
+    """Away from a terminal a line comes at each change of state, else after 5 s, then ever more seldom."""
     clock = Clock()
-    view = LineView(5.0, clock)
+    view = LineView(clock)
     progress = Progress(9, None, clock)
     view.update(progress)
     running(progress)
-    for index in range(4):
+    for index in range(9):
         progress.take(sample(index))
         view.update(progress)
         clock.now += 2.0
 
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split("  ")[:2] for line in lines] == [["queued"], ["running", "1/9"], ["running", "4/9"]]
+    assert [line.split("  ")[:2] for line in lines] == [
+        ["queued"],
+        ["running", "1/9"],
+        ["running", "4/9"],
+        ["running", "9/9"],
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_drawn_within_a_terminal(width: int) -> None:
+    """On a terminal all that is known of a run is drawn in three lines, none of them too long."""
+    clock = Clock()
+    references = {f"s{index}": "سلام دنیا" for index in range(4)}
+    progress = Progress(40, RunningScore(references, get_normalizer("fa-v1")), clock)
+    running(progress)
+    for index in range(4):
+        progress.take(sample(index, "سلام دنی" if index % 2 else "سلام دنیا", rss=300 << 20))
+        clock.now += 2.0
+    reading = Telemetry(module_power_w=34.25, temperatures_c={"cpu-thermal": 51.0, "gpu-thermal": 49.0})
+    progress.take(RecordBody(telemetry=TelemetryRecord(telemetry=reading)))
+    console = Console(width=width, file=StringIO())
+    with console.capture() as shown:
+        console.print(draw(progress))
+    lines = shown.get().splitlines()
+
+    assert len(lines) == 3
+    assert max(map(cell_len, lines)) <= width
+    for part in ("running", "4/40", "ETA 1:36", "CER ", "WER 25.0 %", "RTF 0.1000", "300 MiB", "34.2 W", "51 °C"):
+        assert part in shown.get()
