@@ -47,9 +47,7 @@ COMMANDS = {
     "rescore": Command("rescore", "rescore", "Score bundles by another normaliser or scorer, beside the old."),
     "compare": Command("compare", "compare", "Compare two runs of one suite, sample by sample."),
     "leaderboard": Command("leaderboard", "leaderboard", "Make the leaderboards of a results folder."),
-    "report": Command(
-        "report", "report", "Make one page of boards, charts, runs and samples that opens without a network."
-    ),
+    "report": Command("report", "report", "Make one page of boards, charts, runs and samples."),
     "trust": Command("trust", "app", "Trust boards by their public keys."),
     "import": Command("import_", "app", "Import the results of other tools as bundles."),
     "export": Command("export", "export", "Export bundles in PESTE's layout."),

@@ -16,9 +16,9 @@ OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the
 
 
 def report(results: ResultsOption, out: OutOption, suite: SuiteOption = None, trust: TrustOption = None) -> None:
-    """Make one page of boards, charts, runs and samples that opens without a network.
+    """Make one page of boards, charts, runs and samples.
 
-    The page is DIR/report.html; every chart lies beside it in DIR/charts as SVG and PNG.
+    The page is DIR/report.html and needs no network; every chart lies beside it in DIR/charts as SVG and PNG.
 
     \b
     orinbench report --results results --out report

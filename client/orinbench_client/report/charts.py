@@ -1,20 +1,17 @@
-"""The charts of boards: values with their intervals, and Pareto fronts."""
+"""The charts of boards: which there are, and values with their intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
 
 from orinbench_client.boards.document import Document
 from orinbench_client.boards.tables import COSTS, METHODS, Row
-from orinbench_client.report.drawing import COLOURS, WIDTH, Drawing, draw, values
+from orinbench_client.report.drawing import COLOURS, WIDTH, Drawing, draw, is_wide, scale_of, values
+from orinbench_client.report.pareto import draw_pareto
 
-#: What finds room beside a chart.
-_LONGEST_NAME = 32
-#: A linear scale shows values that are so many times apart at most.
-_WIDEST = 12
 _INTERVALS = {"window_mean_s": "window_mean_ci_s", "score": "ci"}
 _GRADED_COSTS = {**COSTS, "energy_j_per_correct_answer": "J a correct answer"}
 
@@ -40,7 +37,7 @@ def _edits(document: Document, prefix: str) -> Iterator[Drawing]:
             yield from _interval(f"{prefix}{name}", COSTS[cost], board["rows"], cost)
     intervals = {row["model_id"]: row["cer_ci"] for row in rows}
     for name, front in boards.get("pareto", {}).items():
-        yield _pareto(f"{prefix}pareto-{name.replace('_', '-')}", front, intervals)
+        yield draw_pareto(f"{prefix}pareto-{name.replace('_', '-')}", front, intervals)
 
 
 def _graded(document: Document, prefix: str) -> Iterator[Drawing]:
@@ -68,10 +65,10 @@ def _interval(name: str, title: str, rows: Sequence[Row], value: str) -> Iterato
     title = title[:1].upper() + title[1:]
     bounds = _INTERVALS.get(value, f"{value}_ci")
     points = [_point(row, value, row.get(bounds)) for row in rows]
-    known = any("lo" in point for point in points)
-    names = alt.Axis(title=None, ticks=False, domain=False)
+    names = alt.Axis(title=None, ticks=False, domain=False, labelPadding=10)
     base = alt.Chart(values(points)).encode(y=alt.Y("name:N", sort=None, axis=names))
-    scale = _scale(points, ["value", "lo", "hi", "floor"])
+    wide = is_wide(points, ("value", "lo", "hi", "floor"))
+    scale = scale_of(points, ("value", "lo", "hi", "floor"))
 
     def quantity(field: str) -> alt.X:
         return alt.X(f"{field}:Q", axis=alt.Axis(title=None, tickCount=6), scale=scale)
@@ -87,14 +84,13 @@ def _interval(name: str, title: str, rows: Sequence[Row], value: str) -> Iterato
         base.mark_point(filled=True, opacity=1, color=COLOURS["mark"], size=64).encode(x=quantity("value")),
         base.mark_text(align="left", dx=10, color=COLOURS["ink"]).encode(x=quantity("end"), text="label:N"),
     ]
-    words = [
-        title,
-        *(["log scale"] if scale.to_dict().get("type") else []),
-        *(["95 % interval"] if known else []),
-        *(["floor in orange"] if "floor" in points[0] else []),
-    ]
-    chart = alt.layer(*layers).properties(width=WIDTH, height=alt.Step(30), title=", ".join(words))
-    yield draw(name, ", ".join(words), chart)
+    remarks = {
+        "log scale": wide,
+        "95 % interval": any("lo" in point for point in points),
+        "floor in orange": any("floor" in point for point in points),
+    }
+    title = ", ".join([title, *(words for words, holds in remarks.items() if holds)])
+    yield draw(name, title, alt.layer(*layers).properties(width=WIDTH, height=alt.Step(30), title=title))
 
 
 def _point(row: Row, value: str, bounds: Sequence[float] | None) -> dict[str, Any]:
@@ -113,63 +109,3 @@ def _point(row: Row, value: str, bounds: Sequence[float] | None) -> dict[str, An
 
 def _name(row: Row) -> str:
     return str(row.get("model_id") or row.get("model"))
-
-
-def _scale(points: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> alt.Scale:
-    """Return a scale from zero; a logarithmic one where one value would press all others together."""
-    found = [point[field] for point in points for field in fields if field in point]
-    if min(found) > 0 and max(found) / min(found) > _WIDEST:
-        return alt.Scale(type="log", nice=True)
-    return alt.Scale(zero=True, nice=True)
-
-
-def _pareto(name: str, front: Document, intervals: Mapping[str, Sequence[float]]) -> Drawing:
-    """Return the points with the intervals of their CER, numbered, and the names beside the chart."""
-    cost = front["cost"]
-    points = [
-        {
-            "number": number,
-            "name": f"{number}  {_shorten(point['model_id'])}",
-            "cost": point[cost],
-            "cer": point["cer"],
-            "lo": intervals[point["model_id"]][0],
-            "hi": intervals[point["model_id"]][1],
-            "front": point["on_front"],
-        }
-        for number, point in enumerate(front["points"], start=1)
-    ]
-    title = f"Character error rate and {COSTS[cost]}: lower left is better, the front in orange"
-    colour = alt.condition("datum.front", alt.value(COLOURS["front"]), alt.value(COLOURS["mark"]))
-    x = alt.X("cost:Q", title=COSTS[cost], axis=alt.Axis(tickCount=6), scale=_scale(points, ["cost"]))
-    base = alt.Chart(values(points)).encode(x=x, color=colour)
-    scale = _scale(points, ["cer", "lo", "hi"])
-    y = alt.Y("cer:Q", title="CER", axis=alt.Axis(tickCount=6), scale=scale)
-    step = alt.Chart(values(sorted((point for point in points if point["front"]), key=lambda point: point["cost"])))
-    plot = alt.layer(
-        step.mark_line(interpolate="step-after", color=COLOURS["front"], strokeWidth=1.5, strokeDash=[5, 3]).encode(
-            x, y
-        ),
-        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("lo:Q", title="CER", scale=scale), y2="hi:Q"),
-        base.mark_point(filled=True, opacity=1, size=70).encode(y=y, shape=_shape()),
-        base.mark_text(align="left", dx=8, dy=-8, fontSize=12).encode(y=y, text="number:N"),
-    ).properties(width=WIDTH - 80, height=270)
-    names = (
-        alt.Chart(values(points))
-        .mark_text(align="left", fontSize=12)
-        .encode(
-            x=alt.value(0),
-            y=alt.Y("number:O", axis=None),
-            text="name:N",
-            color=colour,
-        )
-    ).properties(width=180, height=alt.Step(20))
-    return draw(name, title, alt.hconcat(plot, names, title=title, spacing=24))
-
-
-def _shape() -> Any:
-    # A diamond beside a circle: colour is not all that tells the front.
-    return alt.condition("datum.front", alt.value("diamond"), alt.value("circle"))
-
-
-def _shorten(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"

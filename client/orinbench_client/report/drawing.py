@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -26,6 +27,9 @@ LINES = ("#1f5fa9", "#b04a13", "#2b7a4b", "#8a3f97", "#a1272f", "#6b6f16", "#0f7
 DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [12, 3], [4, 4], [1, 3], [10, 2, 2, 2, 2, 2])
 _VARIABLES = {**COLOURS, **{f"line-{number}": colour for number, colour in enumerate(LINES, start=1)}}
 _PNG_SCALE = 2
+#: A linear scale shows values that are so many times apart at most; a logarithmic one has a margin of this factor.
+_WIDEST = 12
+_MARGIN = 1.15
 _ROOT = re.compile(r'<svg [^>]*?width="([\d.]+)" height="[\d.]+" viewBox="([^"]+)">')
 
 
@@ -75,12 +79,32 @@ def _in_our_look(chart: Any) -> Any:
             titleFontSize=12,
             titleFontWeight="normal",
             labelLimit=260,
+            labelOverlap="greedy",
+            labelSeparation=8,
         )
         .configure_title(anchor="start", frame="group", color=ink, fontSize=13, fontWeight="bold", offset=10)
         .configure_legend(labelColor=ink, titleColor=muted, labelFontSize=11, labelLimit=170, symbolStrokeWidth=2)
     )
 
 
-def values(rows: list[dict[str, Any]]) -> alt.Data:
+def values(rows: Sequence[Mapping[str, Any]]) -> alt.Data:
     """Return rows as data of a chart."""
-    return alt.Data(values=rows)
+    return alt.Data(values=list(rows))
+
+
+def is_wide(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> bool:
+    """Tell whether one value would press all others together on a linear scale from zero."""
+    found = _found(rows, fields)
+    return min(found) > 0 and max(found) / min(found) > _WIDEST
+
+
+def scale_of(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> alt.Scale:
+    """Return a scale for the fields of rows: from zero, or logarithmic where they are wide apart."""
+    if not is_wide(rows, fields):
+        return alt.Scale(zero=True, nice=True)
+    found = _found(rows, fields)
+    return alt.Scale(type="log", domain=[min(found) / _MARGIN, max(found) * _MARGIN], nice=False)
+
+
+def _found(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[float]:
+    return [row[field] for row in rows for field in fields if field in row]

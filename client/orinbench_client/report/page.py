@@ -1,4 +1,4 @@
-"""The page: templates, style sheet and script put together with the facts. Nothing in it asks the network for anything."""
+"""The page: templates, style sheet and script put together with the facts. It asks the network for nothing."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _marks(facts: RunFacts, native: Run | None) -> list[Mark]:
         marks.append(Mark("warn", "development profile", "not comparable with anything but runs of this profile"))
     if facts.standing is not None:
         tone, why = _STANDINGS[facts.standing]
-        marks.append(Mark(tone, facts.standing, f"{why}{f' as {facts.signer}' if facts.signer else ''}"))
+        marks.append(Mark(tone, f"signature {facts.standing}", f"{why}{f' as {facts.signer}' if facts.signer else ''}"))
     if facts.origin != NATIVE:
         marks.append(Mark("plain", "imported", _ORIGINS[facts.origin]))
     return marks
@@ -165,7 +165,8 @@ def _tables(run: ScoredRun, native: Run | None) -> Iterator[Table]:
     if native is not None:
         yield make_table("Violations", _VIOLATION, [_violation(violation) for violation in native.violations])
         yield make_table("Checks that did not pass", _CHECK, [_check(check) for check in native.failure.checks])
-    yield make_table("Where the error comes from", _PART, list(_diagnostics(run.diagnostics)))
+    parts = [part for part in _diagnostics(run.diagnostics) if part["samples"]]
+    yield make_table("Where the error comes from", _PART, parts)
 
 
 def _violation(violation: Any) -> dict[str, Any]:

@@ -29,11 +29,8 @@ def draw_timeline(name: str, timeline: Timeline) -> Drawing:
 
 def _panel(panel: Panel, events: Sequence[Event], end_s: float, *, first: bool, last: bool) -> Any:
     names = list(panel.series)
-    axis = (
-        alt.Axis(title="seconds since the first reading", tickCount=8)
-        if last
-        else alt.Axis(labels=False, ticks=False, title=None, tickCount=8)
-    )
+    words = "seconds since the first reading" if last else None
+    axis = alt.Axis(title=words, labels=last, ticks=last, tickCount=8)
     x = alt.X("at:Q", axis=axis, scale=alt.Scale(domain=[0, end_s or 1], nice=False))
     y = alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=4), scale=alt.Scale(zero=False, nice=True))
     legend = alt.Legend(title=panel.title, orient="right", symbolSize=260)

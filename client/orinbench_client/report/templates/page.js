@@ -161,7 +161,8 @@
     const shown = column.show(row);
     const content = Array.isArray(shown) ? shown : [shown ?? ""];
     const options = { role: "cell", className: column.kind ?? "", "data-name": column.name };
-    if (column.kind === "text") options.dir = "auto";
+    // Each text finds its direction by itself, whatever stands around it.
+    if (column.kind === "text" && !content[0]?.dir) return make("td", options, make("div", { dir: "auto" }, ...content));
     return make("td", options, ...content);
   }
 
