@@ -37,9 +37,9 @@ def _any_minimal(
 ) -> list[Step]:
     """Return one of the alignments with the fewest edits: mostly it has the fewest substitutions too."""
     steps = []
-    for kind, start, end, other_start, other_end in Levenshtein.opcodes(left, right):
-        words = zip_longest(reference[start:end], prediction[other_start:other_end], fillvalue="")
-        steps += [Step(_KINDS[kind], word, other) for word, other in words]
+    for part in Levenshtein.opcodes(left, right):
+        words = reference[part.src_start : part.src_end], prediction[part.dest_start : part.dest_end]
+        steps += [Step(_KINDS[part.tag], *pair) for pair in zip_longest(*words, fillvalue="")]
     return steps
 
 

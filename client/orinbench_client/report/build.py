@@ -27,7 +27,9 @@ def make_report(results: Path, suite: str | None, trusted: TrustList) -> dict[st
         board.anchor: board_charts(board.document, f"{board.anchor}-" if several else "") for board in report.boards
     }
     timelines = {
-        run.anchor: draw_timeline(f"{run.anchor}-telemetry", run.timeline) for run in report.runs if run.timeline
+        run.anchor: draw_timeline(f"{run.anchor}-telemetry", run.run_id, run.timeline)
+        for run in report.runs
+        if run.timeline
     }
     files = {PAGE: render(report, boards, timelines).encode()}
     for drawing in [*(chart for charts in boards.values() for chart in charts), *timelines.values()]:

@@ -13,6 +13,7 @@ from orinbench_client.report.drawing import COLOURS, WIDTH, Drawing, draw, is_wi
 from orinbench_client.report.pareto import draw_pareto
 
 _INTERVALS = {"window_mean_s": "window_mean_ci_s", "score": "ci"}
+_FIELDS = ("value", "lo", "hi", "floor")
 _GRADED_COSTS = {**COSTS, "energy_j_per_correct_answer": "J a correct answer"}
 
 
@@ -67,8 +68,7 @@ def _interval(name: str, title: str, rows: Sequence[Row], value: str) -> Iterato
     points = [_point(row, value, row.get(bounds)) for row in rows]
     names = alt.Axis(title=None, ticks=False, domain=False, labelPadding=10)
     base = alt.Chart(values(points)).encode(y=alt.Y("name:N", sort=None, axis=names))
-    wide = is_wide(points, ("value", "lo", "hi", "floor"))
-    scale = scale_of(points, ("value", "lo", "hi", "floor"))
+    scale = scale_of(points, _FIELDS)
 
     def quantity(field: str) -> alt.X:
         return alt.X(f"{field}:Q", axis=alt.Axis(title=None, tickCount=6), scale=scale)
@@ -85,12 +85,12 @@ def _interval(name: str, title: str, rows: Sequence[Row], value: str) -> Iterato
         base.mark_text(align="left", dx=10, color=COLOURS["ink"]).encode(x=quantity("end"), text="label:N"),
     ]
     remarks = {
-        "log scale": wide,
         "95 % interval": any("lo" in point for point in points),
+        "log scale": is_wide(points, _FIELDS),
         "floor in orange": any("floor" in point for point in points),
     }
-    title = ", ".join([title, *(words for words, holds in remarks.items() if holds)])
-    yield draw(name, title, alt.layer(*layers).properties(width=WIDTH, height=alt.Step(30), title=title))
+    remark = ", ".join(words for words, holds in remarks.items() if holds)
+    yield draw(name, title, remark, alt.layer(*layers).properties(width=WIDTH, height=alt.Step(30)))
 
 
 def _point(row: Row, value: str, bounds: Sequence[float] | None) -> dict[str, Any]:

@@ -57,11 +57,15 @@ class Drawing:
         return body.replace('font-family="sans-serif"', "")
 
 
-def draw(name: str, title: str, chart: Any) -> Drawing:
-    """Return a chart of altair as SVG. The same chart gives the same bytes on the same machine."""
+def draw(name: str, title: str, remark: str, chart: Any) -> Drawing:
+    """Return a chart of altair as SVG, with a remark under its title where there is one.
+
+    The same chart gives the same bytes on the same machine.
+    """
     file = io.StringIO()
-    _in_our_look(chart).save(file, format="svg")
-    return Drawing(name, title, file.getvalue())
+    head = alt.TitleParams(title, subtitle=remark) if remark else alt.TitleParams(title)
+    _in_our_look(chart.properties(title=head)).save(file, format="svg")
+    return Drawing(name, ": ".join(filter(None, (title, remark))), file.getvalue())
 
 
 def _in_our_look(chart: Any) -> Any:
@@ -82,14 +86,23 @@ def _in_our_look(chart: Any) -> Any:
             labelOverlap="greedy",
             labelSeparation=8,
         )
-        .configure_title(anchor="start", frame="group", color=ink, fontSize=13, fontWeight="bold", offset=10)
+        .configure_title(
+            anchor="start",
+            frame="group",
+            color=ink,
+            subtitleColor=muted,
+            fontSize=13,
+            subtitleFontSize=12,
+            fontWeight="bold",
+            offset=12,
+        )
         .configure_legend(labelColor=ink, titleColor=muted, labelFontSize=11, labelLimit=170, symbolStrokeWidth=2)
     )
 
 
-def values(rows: Sequence[Mapping[str, Any]]) -> alt.Data:
+def values(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return rows as data of a chart."""
-    return alt.Data(values=list(rows))
+    return {"values": list(rows)}
 
 
 def is_wide(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> bool:

@@ -20,9 +20,10 @@ def draw_pareto(name: str, front: Document, intervals: Mapping[str, Sequence[flo
     """Return the points of a front, numbered, and their names beside the chart; `intervals` of CER are by model."""
     points = [_point(number, point, front["cost"], intervals) for number, point in enumerate(front["points"], start=1)]
     cost = COSTS[front["cost"]]
-    log = " (log scale)" if is_wide(points, _ERRORS) or is_wide(points, ("cost",)) else ""
-    title = f"Character error rate and {cost}{log}: lower left is better, the front in orange"
-    return draw(name, title, alt.hconcat(_plot(points, cost), _names(points), title=title, spacing=24))
+    log = ", log scale" if is_wide(points, _ERRORS) or is_wide(points, ("cost",)) else ""
+    remark = f"lower left is better, the front in orange{log}"
+    chart = alt.hconcat(_plot(points, cost), _names(points), spacing=24)
+    return draw(name, f"Character error rate and {cost}", remark, chart)
 
 
 def _point(

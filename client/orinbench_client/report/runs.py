@@ -32,6 +32,7 @@ _STANDINGS: Mapping[str, tuple[Tone, str]] = {
     "unknown": ("warn", "signed by no board that is trusted here (orinbench trust add)"),
     "invalid": ("bad", "the signature does not hold: the run is ranked nowhere"),
 }
+_UNITS = {"s": "s", "j": "J", "w": "W", "pct": "%"}
 _VIOLATION = (
     Column("When", plain("time")),
     Column("What", plain("reason")),
@@ -219,11 +220,11 @@ def _native_sections(native: Run) -> Iterator[Section]:
     run = MessageToDict(native, preserving_proto_field_name=True)
     environment = run.get("environment", {})
     packages, settings, board = (environment.pop(name, {}) for name in ("packages", "settings", "board"))
-    yield Section("Board", [Fact("name", native.board), *_flat(board)])
+    yield Section("Board", [Fact("name", native.board), *_verbatim(board)])
     yield Section("Model as loaded", list(_flat(run.get("model_facts", {}))))
     yield Section("Runtime", list(_flat(environment)))
-    yield Section("Packages", list(_flat(packages)))
-    yield Section("Settings", list(_flat(settings)))
+    yield Section("Packages", _verbatim(packages))
+    yield Section("Settings", _verbatim(settings))
     yield Section("Memory, all readings", list(_flat(run.get("memory", {}))))
     yield Section("Telemetry in sum", list(_flat(run.get("telemetry", {}))))
     yield Section("Segments", [_segment(segment) for segment in run.get("segments", [])])
@@ -235,19 +236,30 @@ def _segment(segment: Mapping[str, Any]) -> Fact:
     return Fact(str(segment.get("number", 0)), began, start)
 
 
+def _verbatim(values: Mapping[str, str]) -> list[Fact]:
+    return [Fact(name, value) for name, value in sorted(values.items())]
+
+
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[Fact]:
-    """Yield every value under its name, those inside others under both names."""
-    for name, value in values.items():
-        words = prefix + name.replace("_", " ")
+    """Yield every value under its name, with the unit that the name ends with; those inside others under both names."""
+    for name, value in sorted(values.items()):
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{words}: ")
-        elif name.endswith("_bytes"):
-            yield Fact(words.removesuffix(" bytes"), f"{int(value) / GIB:.3f} GiB")
+            yield from _flat(value, f"{prefix}{_words(name)}: ")
+            continue
+        stem, _, last = name.rpartition("_")
+        if last == "bytes":
+            yield Fact(prefix + _words(stem), f"{int(value) / GIB:.3f} GiB")
+        elif last in _UNITS and isinstance(value, float | int):
+            yield Fact(prefix + _words(stem), f"{_text(value)} {_UNITS[last]}")
         else:
-            yield Fact(words, _text(value))
+            yield Fact(prefix + _words(name), _text(value))
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_text, value))
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value).removeprefix("MEMORY_METHOD_")

@@ -8,23 +8,22 @@ from typing import Any
 
 import altair as alt
 
-from orinbench_client.report.drawing import COLOURS, DASHES, LINES, WIDTH, Drawing, draw, values
+from orinbench_client.report.drawing import COLOURS, DASHES, LINES, Drawing, draw, values
 from orinbench_client.report.facts import Event, Panel, Point, Timeline
 
-_HEIGHT = 96
+_WIDTH, _HEIGHT = 620, 96
 
 
-def draw_timeline(name: str, timeline: Timeline) -> Drawing:
-    """Return the chart of a timeline."""
+def draw_timeline(name: str, run_id: str, timeline: Timeline) -> Drawing:
+    """Return the chart of a run's timeline."""
     end_s = max(point.at_s for panel in timeline.panels for points in panel.series.values() for point in points)
     last = len(timeline.panels) - 1
     panels = [
         _panel(panel, timeline.events, end_s, first=place == 0, last=place == last)
         for place, panel in enumerate(timeline.panels)
     ]
-    title = "Telemetry over seconds since the first reading"
     chart = alt.vconcat(*panels, spacing=14).resolve_scale(color="independent", strokeDash="independent")
-    return draw(name, title, chart)
+    return draw(name, run_id, "telemetry", chart)
 
 
 def _panel(panel: Panel, events: Sequence[Event], end_s: float, *, first: bool, last: bool) -> Any:
@@ -45,7 +44,7 @@ def _panel(panel: Panel, events: Sequence[Event], end_s: float, *, first: bool, 
         layers.append(alt.Chart(values(alone)).mark_point(filled=True, size=16).encode(x=x, y=y, color=colour))
     if events:
         layers += _marks(events, x, labelled=first)
-    return alt.layer(*layers).properties(width=WIDTH, height=_HEIGHT)
+    return alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
 
 
 def _row(name: str, point: Point) -> dict[str, Any]:
