@@ -12,13 +12,14 @@ from typing import Any
 from orinbench.v1.run_pb2 import Run
 
 from orinbench_client.bundles.files import read_lines
+from orinbench_client.metrics import GIB
 from orinbench_client.report.facts import Event, Panel, Point, Timeline
 
 #: Readings further apart than so many intervals have a gap between them: docs/metrics.md, coverage.
 _INTERVALS = 3
 #: A series is thinned to the lowest and the highest reading of so many stretches of time.
 _STRETCHES = 200
-_GIB = 2**30
+_EPOCH = "1970-01-01T00:00:00"
 Reading = Mapping[str, Any]
 _Values = Callable[[Reading], Mapping[str, float]]
 
@@ -39,16 +40,16 @@ def _elapsed(readings: Sequence[Reading]) -> list[float]:
     """Return seconds since the first reading: by the board's steady clock, over a reboot by its wall clock."""
     times = [0.0]
     for before, after in pairwise(readings):
-        step = (int(after["monotonic_ns"]) - int(before["monotonic_ns"])) / 1e9
+        step = (int(after.get("monotonic_ns", 0)) - int(before.get("monotonic_ns", 0))) / 1e9
         if step < 0:
-            step = max(0.0, _wall(after["time"]) - _wall(before["time"]))
+            step = max(0.0, _wall(after) - _wall(before))
         times.append(times[-1] + step)
     return times
 
 
-def _wall(text: str) -> float:
-    """Return the seconds since the epoch of a protobuf timestamp."""
-    whole, _, fraction = text.rstrip("Z").partition(".")
+def _wall(reading: Reading) -> float:
+    """Return the wall clock of a reading in seconds since the epoch; 0 where it bears none."""
+    whole, _, fraction = str(reading.get("time", _EPOCH)).rstrip("Z").partition(".")
     # Python before 3.11 reads neither Z nor nanoseconds.
     return datetime.fromisoformat(f"{whole}+00:00").timestamp() + float(f"0.{fraction or 0}")
 
@@ -82,7 +83,7 @@ def _thin(points: Sequence[Point], end_s: float) -> list[Point]:
         return list(points)
     stretches: dict[tuple[int, int], list[Point]] = {}
     for point in points:
-        stretches.setdefault((point.piece, int(_STRETCHES * point.at_s / end_s)), []).append(point)
+        stretches.setdefault((point.piece, int(_STRETCHES * point.at_s / (end_s or 1))), []).append(point)
     kept: list[Point] = []
     for members in stretches.values():
         extremes = {min(members, key=lambda point: point.value), max(members, key=lambda point: point.value)}
@@ -92,7 +93,7 @@ def _thin(points: Sequence[Point], end_s: float) -> list[Point]:
 
 def _events(run: Run, readings: Sequence[Reading], times: Sequence[float]) -> list[Event]:
     """Return the segments that began and the violations that were seen between the first reading and the last."""
-    walls = [_wall(reading["time"]) for reading in readings]
+    walls = [_wall(reading) for reading in readings]
     marks = [("segment", segment.start_time, f"segment {segment.number}: {segment.reason}") for segment in run.segments]
     marks += [("violation", violation.time, violation.reason) for violation in run.violations]
     events = []
@@ -131,7 +132,7 @@ def _memory(reading: Reading) -> Iterator[tuple[str, float]]:
         ("worker_rss_bytes", "worker, resident"),
     ):
         if key in reading:
-            yield name, int(reading[key]) / _GIB
+            yield name, int(reading[key]) / GIB
 
 
 _PANELS: tuple[tuple[str, _Values], ...] = (
