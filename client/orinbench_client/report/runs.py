@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
@@ -13,12 +14,13 @@ from orinbench_client.boards.selection import DEVELOPMENT, Unranked
 from orinbench_client.boards.tables import METHODS, Column, Table, fixed, make_table, plain
 from orinbench_client.bundles.model import AXES, SUCCEEDED, Axis, RunFacts, ScoredRun
 from orinbench_client.bundles.native import read_run
-from orinbench_client.bundles.peste_facts import read_upstream
-from orinbench_client.bundles.results import Bundle
+from orinbench_client.bundles.results import Bundle, find_score
 from orinbench_client.metrics import GIB
-from orinbench_client.report.facts import AxisVerdict, Fact, Mark, RunView, Section, Tone
+from orinbench_client.report.facts import AxisVerdict, Fact, Mark, RunView, Tone
 from orinbench_client.report.samples import References, samples_of
+from orinbench_client.report.surroundings import sections_of
 from orinbench_client.report.telemetry import read_timeline
+from orinbench_client.scoring.grade_store import GradeSummary
 
 NATIVE = "orinbench"
 _ORIGINS = {
@@ -32,7 +34,7 @@ _STANDINGS: Mapping[str, tuple[Tone, str]] = {
     "unknown": ("warn", "signed by no board that is trusted here (orinbench trust add)"),
     "invalid": ("bad", "the signature does not hold: the run is ranked nowhere"),
 }
-_UNITS = {"s": "s", "j": "J", "w": "W", "pct": "%"}
+_STATES = {"ok": "Earned something", "wrong": "Wrong", "unparsable": "Unparsable", "refused": "Refused"}
 _VIOLATION = (
     Column("When", plain("time")),
     Column("What", plain("reason")),
@@ -74,10 +76,10 @@ def view_run(
         hardware=facts.hardware.name,
         origin=_ORIGINS[facts.origin],
         marks=_marks(facts, native),
-        headline=list(_headline(run, ranked or _own_figures(run))),
+        headline=[*_score(run, bundle.path), *_headline(run, ranked or _own_figures(run))],
         verdict=[_axis_verdict(facts, axis, unranked) for axis in AXES],
         tables=[table for table in _tables(run, native) if table.cells],
-        sections=[section for section in _sections(bundle, native) if section.facts],
+        sections=[section for section in sections_of(bundle, native) if section.facts],
         samples=samples_of(run, bundle, answers),
         timeline=read_timeline(bundle.path, native) if native is not None else None,
         log=native.failure.stderr_tail if native is not None else "",
@@ -118,16 +120,24 @@ def _own_figures(run: ScoredRun) -> Measured:
     return Figures([run]) if run.counts is not None else Measured([run], [])
 
 
+def _score(run: ScoredRun, bundle: Path) -> Iterator[Fact]:
+    """Yield the score of graded answers, where there is one of all samples, and how they were graded."""
+    if run.grading is None:
+        return
+    _, summary = find_score(bundle, run.scored_by)
+    assert isinstance(summary, GradeSummary)  # noqa: S101 - what the grades were read from
+    if summary.metric is not None and summary.value is not None:
+        yield Fact(summary.metric.capitalize(), f"{summary.value:.4f}", run.scored_by)
+    for state, words in _STATES.items():
+        yield Fact(words, str(summary.states.get(state, 0)), f"of {summary.samples}")
+
+
 def _headline(run: ScoredRun, figures: Measured) -> Iterator[Fact]:
     """Yield the figures of a run, by what makes those of boards, whether or not it is ranked."""
     if isinstance(figures, Figures):
         accuracy = figures.accuracy(run)
         yield Fact("CER", f"{accuracy['cer']:.4f}", _bounds(accuracy["cer_ci"], 4))
         yield Fact("WER", f"{accuracy['wer']:.4f}", _bounds(accuracy["wer_ci"], 4))
-    if run.grading is not None:
-        states = [grade.state for grade in run.grading.grades]
-        for state in ("ok", "wrong", "unparsable", "refused"):
-            yield Fact("earned something" if state == "ok" else state, str(states.count(state)), f"of {len(states)}")
     yield from _speed(figures.speed(run))
     yield from _memory(run.facts)
     yield from _energy(figures.energy(run))
@@ -191,75 +201,3 @@ def _diagnostics(found: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for bucket in found.get("durations", []):
         upper = f" to {bucket['up_to_s']:g} s" if "up_to_s" in bucket else ""
         yield {**bucket, "part": f"audio over {bucket['over_s']:g} s{upper}"}
-
-
-def _sections(bundle: Bundle, native: Run | None) -> Iterator[Section]:
-    facts = bundle.facts
-    yield Section("Digests", list(_digests(facts, native)))
-    if native is not None:
-        yield from _native_sections(native)
-    elif facts.origin.startswith("peste"):
-        yield Section("Environment", list(_flat(read_upstream(bundle.path).run.environment)))
-
-
-def _digests(facts: RunFacts, native: Run | None) -> Iterator[Fact]:
-    for name, label in (
-        ("suite", facts.suite),
-        ("model", facts.model),
-        ("hardware profile", facts.hardware),
-        ("execution contract", facts.contract),
-    ):
-        yield Fact(name, label.name, label.digest)
-    if native is not None:
-        yield Fact("records", f"{native.record_count}", native.record_digest)
-    if facts.key_id:
-        yield Fact("signed by", facts.signer or "a key that is not trusted here", facts.key_id)
-
-
-def _native_sections(native: Run) -> Iterator[Section]:
-    run = MessageToDict(native, preserving_proto_field_name=True)
-    environment = run.get("environment", {})
-    packages, settings, board = (environment.pop(name, {}) for name in ("packages", "settings", "board"))
-    yield Section("Board", [Fact("name", native.board), *_verbatim(board)])
-    yield Section("Model as loaded", list(_flat(run.get("model_facts", {}))))
-    yield Section("Runtime", list(_flat(environment)))
-    yield Section("Packages", _verbatim(packages))
-    yield Section("Settings", _verbatim(settings))
-    yield Section("Memory, all readings", list(_flat(run.get("memory", {}))))
-    yield Section("Telemetry in sum", list(_flat(run.get("telemetry", {}))))
-    yield Section("Segments", [_segment(segment) for segment in run.get("segments", [])])
-
-
-def _segment(segment: Mapping[str, Any]) -> Fact:
-    start = segment.get("start_time", "")[:19].replace("T", " ")
-    began = f"{segment.get('reason', '')}, from sample {segment.get('first_index', 0)}"
-    return Fact(str(segment.get("number", 0)), began, start)
-
-
-def _verbatim(values: Mapping[str, str]) -> list[Fact]:
-    return [Fact(name, value) for name, value in sorted(values.items())]
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[Fact]:
-    """Yield every value under its name, with the unit that the name ends with; those inside others under both names."""
-    for name, value in sorted(values.items()):
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{_words(name)}: ")
-            continue
-        stem, _, last = name.rpartition("_")
-        if last == "bytes":
-            yield Fact(prefix + _words(stem), f"{int(value) / GIB:.3f} GiB")
-        elif last in _UNITS and isinstance(value, float | int):
-            yield Fact(prefix + _words(stem), f"{_text(value)} {_UNITS[last]}")
-        else:
-            yield Fact(prefix + _words(name), _text(value))
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_text, value))
-    return f"{value:.6g}" if isinstance(value, float) else str(value).removeprefix("MEMORY_METHOD_")

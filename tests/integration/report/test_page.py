@@ -145,8 +145,7 @@ def test_edits_are_told_apart_without_colour(open_page: OpenPage) -> None:
     place.locator("select").last.select_option(label="CER, highest first")
     styles = {
         mark: place.locator(f"tbody {mark}").first.evaluate(
-            "(element, {textDecorationLine, textDecorationStyle} = getComputedStyle(element)) =>"
-            " `${textDecorationLine} ${textDecorationStyle}`"
+            "element => ['Line', 'Style'].map(part => getComputedStyle(element)[`textDecoration${part}`]).join(' ')"
         )
         for mark in ("del", "ins", ".sub")
     }

@@ -13,6 +13,7 @@ from orinbench_client.report.gather import gather
 
 from tests.unit.bundles.native_run import NativeRun
 from tests.unit.bundles.peste_directory import CommandLine, PesteDirectory
+from tests.unit.parse.parse_folder import write_answers, write_parse
 from tests.unit.report.bundles import write_run
 
 
@@ -96,6 +97,22 @@ def test_an_alignment_holds_both_texts(results: Path) -> None:
         assert " ".join(piece[1] for piece in row[1] if piece[0] != "I") == line["reference"]
         assert " ".join(said) == line["prediction"]
         assert row[3] == round(sum(line["characters"][:3]) / line["characters"][3], 4)
+
+
+def test_graded_answers_stand_beside_the_right_ones(cli: CommandLine, tmp_path: Path, results: Path) -> None:
+    """Of graded answers there is the score, and sample by sample the right answer, the reply, the grade and the rule."""
+    folder = write_parse(tmp_path / "own")
+    write_answers(folder, changes={"boolean_multihop_simple_1": False})
+    importing = ("import", "parse-answers", folder, "--strategy", "zero_shot", "--suite", folder, "--out", results)
+    cli.ok(*importing)
+    (view,) = report_on(results).runs
+    samples = {row[0]: row for row in view.samples.rows}
+
+    assert view.headline[0].name == "Score"
+    assert [fact.value for fact in view.headline[1:3]] == [str(len(samples) - 1), "1"]
+    assert samples["boolean_multihop_simple_1"][2:7] == ["true", "false\n", "false", "wrong", "as stored"]
+    assert samples["multichoice_multihop_single_1"][2].splitlines()[:3] == ["شیراز", "1. تهران", "2. شیراز"]
+    assert view.samples.note == ""
 
 
 def test_each_line_of_a_board_knows_its_run(cli: CommandLine, tmp_path: Path, results: Path) -> None:
