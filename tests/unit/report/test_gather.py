@@ -100,7 +100,7 @@ def test_an_alignment_holds_both_texts(results: Path) -> None:
 
 
 def test_graded_answers_stand_beside_the_right_ones(cli: CommandLine, tmp_path: Path, results: Path) -> None:
-    """Of graded answers there is the score, and sample by sample the right answer, the reply, the grade and the rule."""
+    """Of graded answers there is the score, and of each sample the right answer, the reply, the grade and the rule."""
     folder = write_parse(tmp_path / "own")
     write_answers(folder, changes={"boolean_multihop_simple_1": False})
     importing = ("import", "parse-answers", folder, "--strategy", "zero_shot", "--suite", folder, "--out", results)
