@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from orinbench.v1.record_pb2 import AXIS_ENERGY, AXIS_SPEED
+from orinbench.v1.run_pb2 import Run
 from orinbench_client.bundles.trust import TrustList
 from orinbench_client.report.facts import Report, RunView
 from orinbench_client.report.gather import gather
@@ -83,6 +84,22 @@ def test_a_failed_run_is_marked_and_has_no_score(results: Path) -> None:
     assert view.samples.note.startswith("No references: ")
     assert {row[1] for row in view.samples.rows} == {None}
     assert "hung: no progress for 60 s" in [cause for _, _, cause in report_on(results).boards[0].unranked]
+
+
+class _Forged(NativeRun):
+    def run(self) -> Run:
+        """The run with a signature that its records do not bear."""
+        run = super().run()
+        run.signed_verdict, run.signature = b"verdict", b"signature"
+        return run
+
+
+def test_a_forged_signature_is_marked_and_ranked_nowhere(results: Path) -> None:
+    """A run whose signature does not hold says so beside its name and counts on no axis."""
+    view = view_of(results, _Forged())
+
+    assert [(mark.tone, mark.word) for mark in view.marks] == [("bad", "signature invalid")]
+    assert {verdict.mark.word for verdict in view.verdict} == {"does not count"}
 
 
 def test_an_alignment_holds_both_texts(results: Path) -> None:
