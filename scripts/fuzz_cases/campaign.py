@@ -210,8 +210,8 @@ def _examples(daemon: Daemon) -> dict[str, Message]:
 async def _settled_mib(pid: int, wanted_mib: float) -> float:
     """Return the memory once it fell under `wanted_mib`: gRPC gives back what a crowd took within a minute."""
     until = time.monotonic() + _SETTLE_S
-    while (now := _rss_mib(pid)) >= wanted_mib and time.monotonic() < until:
-        await asyncio.sleep(0.5)  # another process frees it
+    while (now := _rss_mib(pid)) >= wanted_mib and time.monotonic() < until:  # noqa: ASYNC110  another process frees it
+        await asyncio.sleep(0.5)
     return now
 
 

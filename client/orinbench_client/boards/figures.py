@@ -45,12 +45,13 @@ class Measured:
         windows = timing.windows_ns
         if windows is None:
             return {}
-        p50, p90 = (float(bound) / _NS for bound in np.quantile(windows, [0.5, 0.9]))
+        p50, p90, p99 = (float(bound) / _NS for bound in np.quantile(windows, [0.5, 0.9, 0.99]))
         return {
             "window_mean_s": timing.total_window_ns / len(windows) / _NS,
             "window_mean_ci_s": self.interval(windows, ones(len(windows)), 1 / _NS),
             "window_p50_s": p50,
             "window_p90_s": p90,
+            "window_p99_s": p99,
         }
 
     def energy(self, run: ScoredRun) -> Figure:

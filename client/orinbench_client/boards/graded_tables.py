@@ -59,6 +59,7 @@ _SPEED = (
     Column("95 %", interval("window_mean_ci_s", 4)),
     Column("p50 s", fixed("window_p50_s", 4)),
     Column("p90 s", fixed("window_p90_s", 4)),
+    Column("p99 s", fixed("window_p99_s", 4)),
     _SCORE,
 )
 _ENERGY = (
@@ -158,6 +159,7 @@ def _crossed(name: str, axes: Sequence[str], rows: Sequence[Row], suffix: str) -
         own = [row for row in rows if tuple(row[axis] for axis in apart) == first]
         columns = list(dict.fromkeys(_place(row, axes[len(apart) :]) for row in own))
         lines: dict[str, dict[str, str]] = {}
+        made_of: dict[str, Row] = {row["model"]: row for row in own}
         for row in own:
             place = _place(row, axes[len(apart) :])
             lines.setdefault(row["model"], {})[place] = row.get("score_2dp") or f"{row['score']:.3f}"
@@ -165,7 +167,8 @@ def _crossed(name: str, axes: Sequence[str], rows: Sequence[Row], suffix: str) -
             if "floor" in row:
                 lines.setdefault("floor", {})[_place(row, axes[len(apart) :])] = f"{row['floor']:.3f}"
         cells = [[model, *(line.get(column, "") for column in columns)] for model, line in lines.items()]
-        yield Table(": ".join([name.capitalize(), *first]) + suffix, ["Model", *columns], cells)
+        behind = [made_of.get(line, {}) for line in lines]
+        yield Table(": ".join([name.capitalize(), *first]) + suffix, ["Model", *columns], cells, behind)
 
 
 def _detail(row: Row) -> Row:

@@ -79,9 +79,12 @@ def folder_name(group: Group) -> str:
     return f"{slug}-{digest_bytes(canonical_json(key))[7:15]}"
 
 
-def write_files(out: Path, files: dict[str, bytes]) -> None:
-    """Write the boards, and remove files an earlier call wrote that are no longer part of them. Raises BadInput."""
-    stale = [name for name in _listed(out) if name not in files]
+def write_files(out: Path, files: dict[str, bytes], schema: str = SCHEMA) -> None:
+    """Write the files, and remove those an earlier call wrote that are no longer among them.
+
+    They are listed by the index among `files`, which is of `schema`. Raises BadInput for an index of another kind.
+    """
+    stale = [name for name in _listed(out, schema) if name not in files]
     for name, content in files.items():
         write_file(out / name, content)
     for name in stale:
@@ -93,18 +96,18 @@ def write_files(out: Path, files: dict[str, bytes]) -> None:
 def differing(out: Path, files: dict[str, bytes]) -> list[str]:
     """Return the files in `out` that are missing, not the same, or no longer part of the boards."""
     changed = [name for name, content in files.items() if not _same(out / name, content)]
-    return sorted({*changed, *(name for name in _listed(out) if name not in files and (out / name).exists())})
+    return sorted({*changed, *(name for name in _listed(out, SCHEMA) if name not in files and (out / name).exists())})
 
 
 def _same(path: Path, content: bytes) -> bool:
     return path.is_file() and path.read_bytes() == content
 
 
-def _listed(out: Path) -> list[str]:
+def _listed(out: Path, schema: str) -> list[str]:
     """Return the files that the index in `out` names; none where there is no index of ours."""
     if not (out / INDEX).is_file():
         return []
     index = read_json(out / INDEX)
-    if not isinstance(index, dict) or index.get("schema") != SCHEMA or not isinstance(index.get("files"), dict):
-        raise BadInput(f"{out / INDEX}: not an index of leaderboards: give another output folder")
+    if not isinstance(index, dict) or index.get("schema") != schema or not isinstance(index.get("files"), dict):
+        raise BadInput(f"{out / INDEX}: not an index of {schema}: give another output folder")
     return [name for name in index["files"] if not name.startswith("/") and ".." not in name.split("/")]

@@ -18,11 +18,12 @@ METHODS = {
 
 
 class Table(NamedTuple):
-    """A heading, column headings, and cells as text."""
+    """A heading, column headings, and cells as text. `rows` are what the lines were made of, one each."""
 
     title: str
     columns: list[str]
     cells: list[list[str]]
+    rows: Sequence[Row] = ()
 
 
 class Column(NamedTuple):
@@ -105,6 +106,7 @@ _SPEED = (
     Column("Mean s", fixed("window_mean_s", 4)),
     Column("p50 s", fixed("window_p50_s", 4)),
     Column("p90 s", fixed("window_p90_s", 4)),
+    Column("p99 s", fixed("window_p99_s", 4)),
     _CER,
 )
 _ENERGY = (
@@ -169,7 +171,7 @@ def make_table(title: str, columns: Sequence[Column], rows: Sequence[Row]) -> Ta
     """Return rows as text. A column no row has a value for is left out."""
     shown = [column for column in columns if any(column.text(row) is not None for row in rows)]
     cells = [[column.text(row) or "" for column in shown] for row in rows]
-    return Table(title, [column.heading for column in shown], cells)
+    return Table(title, [column.heading for column in shown], cells, rows)
 
 
 def _memory_tables(board: Document | None) -> list[Table]:

@@ -18,6 +18,7 @@ from orinbench_client.boards.output import make_files, write_files
 from orinbench_client.bundles.results import load_run
 from orinbench_client.cli.common import JsonOption
 from orinbench_client.cli.following import ResultsOption, conclude
+from orinbench_client.cli.report import can_report, write_report
 from orinbench_client.cli.view import open_view
 from orinbench_client.errors import BoardUnreachable
 from orinbench_client.follow.session import follow, require_writable
@@ -36,8 +37,9 @@ def demo(results: ResultsOption = Path("results/demo"), as_json: JsonOption = Fa
     """Start a daemon here and run both demo models on it.
 
     A real daemon on a Unix socket, two small speech models of our own, forty synthetic Persian recordings; then the
-    leaderboard. Needs no root, no GPU and no network; the daemon is stopped at the end. The figures are those of
-    this machine and of synthetic speech: a demonstration, comparable with nothing.
+    leaderboard, and the report where what it needs is installed. Needs no root, no GPU and no network; the daemon is
+    stopped at the end. The figures are those of this machine and of synthetic speech: a demonstration, comparable
+    with nothing.
 
     \b
     Examples:
@@ -57,6 +59,8 @@ def demo(results: ResultsOption = Path("results/demo"), as_json: JsonOption = Fa
     if not as_json:
         print(f"\n{files['leaderboard.md'].decode()}")
     say(f"{suite.declaration.warning}\nbundles: {results / SUITE}, leaderboard: {results / 'leaderboard'}")
+    if can_report():
+        say(f"report, to open in a browser: {write_report(results, results / 'report')}")
 
 
 async def _run_models(suite: Suite, results: Path, say: Callable[[str], None]) -> list[Path]:

@@ -52,6 +52,7 @@ COMMANDS = {
     "rescore": Command("rescore", "rescore", "Score bundles anew by another normaliser or scorer."),
     "compare": Command("compare", "compare", "Compare two runs of one suite, sample by sample."),
     "leaderboard": Command("leaderboard", "leaderboard", "Make the leaderboards of a results folder."),
+    "report": Command("report", "report", "Make one page of boards, charts, runs and samples."),
     "ci": Command("ci", "ci", "Hold a board's figures against the gates of a CI job."),
     "trust": Command("trust", "app", "Trust boards by their public keys."),
     "import": Command("import_", "app", "Import the results of other tools as bundles."),

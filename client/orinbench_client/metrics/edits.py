@@ -30,19 +30,24 @@ class EditCounts(NamedTuple):
 
 def word_edits(reference: str, prediction: str) -> EditCounts:
     """Count edits over the words of two normalised texts."""
-    # Numbered, because rapidfuzz compares the hashes of objects: those of small integers are exact.
+    return count_edits(*numbered(reference.split(), prediction.split()))
+
+
+def numbered(reference: Sequence[str], prediction: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return two texts with a number for each different word."""
+    # rapidfuzz compares the hashes of objects: those of small integers are exact.
     numbers: dict[str, int] = {}
-    left = [numbers.setdefault(word, len(numbers)) for word in reference.split()]
-    right = [numbers.setdefault(word, len(numbers)) for word in prediction.split()]
-    return _count(left, right)
+    left = [numbers.setdefault(word, len(numbers)) for word in reference]
+    return left, [numbers.setdefault(word, len(numbers)) for word in prediction]
 
 
 def character_edits(reference: str, prediction: str) -> EditCounts:
     """Count edits over the characters of two normalised texts, their spaces removed."""
-    return _count(reference.replace(" ", ""), prediction.replace(" ", ""))
+    return count_edits(reference.replace(" ", ""), prediction.replace(" ", ""))
 
 
-def _count(reference: Sequence[int] | str, prediction: Sequence[int] | str) -> EditCounts:
+def count_edits(reference: Sequence[int] | str, prediction: Sequence[int] | str) -> EditCounts:
+    """Count edits over characters, or over words that are numbered."""
     cost = min(len(reference), len(prediction)) + 2
     distance = Levenshtein.distance(reference, prediction, weights=(cost, cost, cost + 1))
     edits, substitutions = divmod(distance, cost)

@@ -40,6 +40,8 @@ def demo_board(program: Orinbench, folder: Path) -> tuple[str, str]:
     out = program.good("demo")
     assert "the daemon is stopped" in out
     assert "leaderboard: results/demo/leaderboard" in out
+    assert "report, to open in a browser: results/demo/report/report.html" in out
+    assert (folder / "results/demo/report/report.html").is_file()
     leaderboard = folder / "results" / "demo" / "leaderboard"
     rows = json.loads((leaderboard / "leaderboard.json").read_text())["boards"]["accuracy"]["rows"]
     assert [row["model_id"] for row in rows] == ["fa-demo-small", "fa-demo-tiny"]

@@ -1,0 +1,148 @@
+"""What a report gathers: marks, verdicts, figures, samples, and where references are lacking."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from orinbench.v1.record_pb2 import AXIS_ENERGY, AXIS_SPEED
+from orinbench.v1.run_pb2 import Run
+from orinbench_client.bundles.trust import TrustList
+from orinbench_client.report.facts import Report, RunView
+from orinbench_client.report.gather import gather
+
+from tests.unit.bundles.native_run import NativeRun
+from tests.unit.bundles.peste_directory import CommandLine, PesteDirectory
+from tests.unit.parse.parse_folder import write_answers, write_parse
+from tests.unit.report.bundles import write_run
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A folder of results."""
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """The command line."""
+    return CommandLine(capsys)
+
+
+def report_on(results: Path) -> Report:
+    """Gather, trusting nobody."""
+    return gather(results, None, TrustList(results / "none.json"))
+
+
+def view_of(results: Path, *runs: NativeRun, scored: bool = True) -> RunView:
+    """Return the view of the first of some runs."""
+    for run in runs:
+        write_run(results, run, scored)
+    return next(view for view in report_on(results).runs if view.run_id == runs[0].run_id)
+
+
+def test_a_voided_axis_is_said_with_its_cause_and_the_others_count(results: Path) -> None:
+    """A throttled run counts for accuracy and memory, not for speed and energy, and says why."""
+    view = view_of(results, NativeRun(violations=[("THROTTLED", [AXIS_SPEED, AXIS_ENERGY])]))
+    words = {verdict.axis: (verdict.mark.word, list(verdict.causes)) for verdict in view.verdict}
+
+    assert words == {
+        "accuracy": ("counts", []),
+        "memory": ("counts", []),
+        "speed": ("does not count", ["seen: THROTTLED"]),
+        "energy": ("does not count", ["seen: THROTTLED"]),
+    }
+
+
+def test_a_reading_that_is_not_there_is_no_figure(results: Path) -> None:
+    """A run without energy has no figure of energy, and its verdict says that there is no reading: never 0."""
+    view = view_of(results, NativeRun(energy=False))
+
+    assert view.verdict[3].mark.word == "no reading"
+    assert not [fact for fact in view.headline if "nergy" in fact.name]
+    assert {row[6] for row in view.samples.rows} == {None}
+
+
+def test_figures_are_those_of_the_board(results: Path) -> None:
+    """The figures and intervals of a run are those of the board it is ranked in."""
+    view = view_of(results, NativeRun(), NativeRun(run_id="other", model_id="model-o", error_rate=0.6))
+    row = next(row for row in report_on(results).boards[0].document["boards"]["accuracy"]["rows"] if row["rank"] == 1)
+    cer = next(fact for fact in view.headline if fact.name == "CER")
+
+    assert cer.value == f"{row['cer']:.4f}"
+    assert cer.beside == f"95 %: {row['cer_ci'][0]:.4f} to {row['cer_ci'][1]:.4f}"
+
+
+def test_a_failed_run_is_marked_and_has_no_score(results: Path) -> None:
+    """A run that broke off is marked as failed and incomplete, is in no ranking, and shows what it did say."""
+    view = view_of(results, NativeRun(failed=True), scored=False)
+
+    assert [(mark.tone, mark.word) for mark in view.marks[:2]] == [("bad", "FAILED"), ("bad", "INCOMPLETE")]
+    assert view.marks[1].why == "3 of 6 samples have a result"
+    assert view.samples.kind == "texts"
+    assert view.samples.note.startswith("No references: ")
+    assert {row[1] for row in view.samples.rows} == {None}
+    assert "hung: no progress for 60 s" in [cause for _, _, cause in report_on(results).boards[0].unranked]
+
+
+class _Forged(NativeRun):
+    def run(self) -> Run:
+        """The run with a signature that its records do not bear."""
+        run = super().run()
+        run.signed_verdict, run.signature = b"verdict", b"signature"
+        return run
+
+
+def test_a_forged_signature_is_marked_and_ranked_nowhere(results: Path) -> None:
+    """A run whose signature does not hold says so beside its name and counts on no axis."""
+    view = view_of(results, _Forged())
+
+    assert [(mark.tone, mark.word) for mark in view.marks] == [("bad", "signature invalid")]
+    assert {verdict.mark.word for verdict in view.verdict} == {"does not count"}
+
+
+def test_an_alignment_holds_both_texts(results: Path) -> None:
+    """Of each sample the pieces give back the normalised reference and the normalised hypothesis, word for word."""
+    run = NativeRun(error_rate=0.5)
+    view = view_of(results, run)
+    (lines,) = (results / run.suite_id / run.run_id / "scores").glob("*.jsonl")
+
+    for row, text in zip(view.samples.rows, lines.read_text().splitlines(), strict=True):
+        line = json.loads(text)
+        said = [piece[-1] for piece in row[1] if piece[0] != "D"]
+        assert " ".join(piece[1] for piece in row[1] if piece[0] != "I") == line["reference"]
+        assert " ".join(said) == line["prediction"]
+        assert row[3] == round(sum(line["characters"][:3]) / line["characters"][3], 4)
+
+
+def test_graded_answers_stand_beside_the_right_ones(cli: CommandLine, tmp_path: Path, results: Path) -> None:
+    """Of graded answers there is the score, and of each sample the right answer, the reply, the grade and the rule."""
+    folder = write_parse(tmp_path / "own")
+    write_answers(folder, changes={"boolean_multihop_simple_1": False})
+    importing = ("import", "parse-answers", folder, "--strategy", "zero_shot", "--suite", folder, "--out", results)
+    cli.ok(*importing)
+    (view,) = report_on(results).runs
+    samples = {row[0]: row for row in view.samples.rows}
+
+    assert view.headline[0].name == "Score"
+    assert [fact.value for fact in view.headline[1:3]] == [str(len(samples) - 1), "1"]
+    assert samples["boolean_multihop_simple_1"][2:7] == ["true", "false\n", "false", "wrong", "as stored"]
+    assert samples["multichoice_multihop_single_1"][2].splitlines()[:3] == ["شیراز", "1. تهران", "2. شیراز"]
+    assert view.samples.note == ""
+
+
+def test_each_line_of_a_board_knows_its_run(cli: CommandLine, tmp_path: Path, results: Path) -> None:
+    """Imported runs are marked as such, and every line with a model leads to that model's run."""
+    directory = PesteDirectory(tmp_path / "peste")
+    cli.ok("import", "peste", directory.path, "--out", results)
+    (board,) = report_on(results).boards
+    titles = [table.title for table in board.tables]
+
+    assert "Accuracy" in titles
+    assert not {"Signatures", "Not ranked"} & set(titles)
+    for table, runs in zip(board.tables, board.lines, strict=True):
+        if "Model" in table.columns:
+            models = [cells[table.columns.index("Model")] for cells in table.cells]
+            assert models == [run.model for run in runs if run]
+    assert [mark.word for mark in report_on(results).runs[0].marks] == ["imported"]
