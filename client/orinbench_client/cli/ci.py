@@ -80,9 +80,11 @@ def ci(
     Exit codes: 0 all met, 1 a gate is not met, 2 bad input, 3 a run failed, 4 the board refused, 5 no board reached.
 
     \b
-    orinbench ci -s fa-demo-v1 -m fa-demo-small --gate 'cer <= 0.065' --gate 'rtf <= 0.5' --junit gates.xml
-    orinbench ci -s fa-demo-v1 -m fa-demo-small --gates gates.toml --baseline main/fa-demo-v1/RUN
-    orinbench ci results/fa-demo-v1/RUN --gate 'p90_ms <= 200'
+    Examples:
+      orinbench ci -s fa-demo-v1 -m fa-demo-small --gate 'cer <= 0.065'
+      orinbench ci -s fa-demo-v1 -m fa-demo-small --gates gates.toml --junit j.xml
+      orinbench ci -s fa-demo-v1 -m fa-demo-small --baseline main/fa-demo-v1/RUN
+      orinbench ci results/fa-demo-v1/RUN --gate 'p90_ms <= 200'
     """
     for file in (junit, summary):
         _require_folder(file)
@@ -93,10 +95,11 @@ def ci(
         from orinbench.v1.run_pb2 import RunOptions
 
         from orinbench_client.cli.ci_runs import Terms
+        from orinbench_client.cli.following import DEFAULT_RESULTS, Place
 
         options = RunOptions(priority=priority, time_limit_s=timeout, queue_timeout_s=queue_timeout)
-        terms = Terms(profile, options, results or Path("results"), give_up_after)
-        job = _run(demands, (suite, model, request_id), (host, token_file), terms)
+        terms = Terms(profile, options, Place(host, token_file, results or DEFAULT_RESULTS, give_up_after))
+        job = _run(demands, (suite, model, request_id), terms)
     else:
         job = _judge(demands, bundles or ([results] if results else []))
     _tell(job, junit, summary, as_json)
@@ -122,18 +125,16 @@ def _demands(file: Path | None, flags: list[str], paths: list[Path]) -> _Demands
 def _run(
     demands: _Demands,
     what: tuple[list[str], list[str], str | None],
-    where: tuple[str | None, Path | None],
     terms: Terms,
 ) -> Job:
     from orinbench_client.ci.job import Job
     from orinbench_client.cli.ci_runs import run_all, wanted
     from orinbench_client.follow.session import require_writable
-    from orinbench_client.sdk import find_address
 
     suites, models, request_id = what
     pairs = wanted(suites, models, demands.gates, demands.baselines, request_id, os.environ)
-    require_writable(terms.results)
-    cases = asyncio.run(run_all(find_address(*where), pairs, terms))
+    require_writable(terms.place.results)
+    cases = asyncio.run(run_all(pairs, terms))
     return Job(cases, demands.gates.unused((case.suite, case.model) for case in cases))
 
 

@@ -19,11 +19,11 @@ from orinbench_client.ci.baseline import Finished, baseline_of, load_finished, r
 from orinbench_client.ci.gates import Gate, Gates, Regression
 from orinbench_client.ci.job import Case, gates_of, judged
 from orinbench_client.cli.common import seconds
-from orinbench_client.cli.following import follow_here
+from orinbench_client.cli.following import Place, follow_here, watch_command
 from orinbench_client.cli.push import PushMeter
 from orinbench_client.errors import BoardRefused, BoardUnreachable, OrinbenchError, RunFailed
 from orinbench_client.scoring.bundle import score_bundle
-from orinbench_client.sdk import Address, Client, Model, Submission, open_model, require_board, submit
+from orinbench_client.sdk import Client, Model, Submission, open_model, require_board, submit
 from orinbench_client.suites import Suite, find_suite, verify_suite
 
 # The first revision whose daemons give up waiting.
@@ -34,8 +34,9 @@ _BOARD_SAID_NO = ("PREFLIGHT_FAILED", "GPU_IN_USE", "BOARD_WEDGED")
 
 @dataclass(frozen=True)
 class Wanted:
-    """A suite with a model, and the gates of their run."""
+    """A suite with a model, and the gates of their run. `named` is what the user calls the suite."""
 
+    named: str
     suite: Suite
     model: Model
     gates: Sequence[Gate]
@@ -49,8 +50,7 @@ class Terms:
 
     profile: str
     options: RunOptions
-    results: Path
-    give_up_s: float
+    place: Place
 
 
 def wanted(
@@ -73,15 +73,15 @@ def wanted(
             baseline = baseline_of(baselines, label, model_id) if paired else None
             # By digest: the variants of a suite share its name.
             made_id = request_id(environment, given_id, suite.digest, model.digest)
-            found.append(Wanted(suite, model, own, baseline, made_id))
+            found.append(Wanted(name, suite, model, own, baseline, made_id))
     return found
 
 
-async def run_all(address: Address, pairs: Sequence[Wanted], terms: Terms) -> list[Case]:
+async def run_all(pairs: Sequence[Wanted], terms: Terms) -> list[Case]:
     """Run every pair and judge it. Raises BadInput; what a run or the board did wrong is in its case."""
     cases: list[Case] = []
     gone: BoardUnreachable | None = None
-    async with Client(address) as client:
+    async with Client(terms.place.address) as client:
         for pair in pairs:
             try:
                 if gone is not None:
@@ -110,7 +110,8 @@ async def _run(client: Client, pair: Wanted, terms: Terms) -> Path:
     submission = Submission(pair.suite, pair.model, board.hardware_profile, terms.options)
     with PushMeter() as meter:
         made = await submit(client, submission, pair.request_id, meter.show)
-    bundle = await follow_here(client, made, pair.suite, terms.results, terms.give_up_s)
+    again = watch_command(made, pair.named, terms.place)
+    bundle = await follow_here(client, made, pair.suite, terms.place, again)
     run = await client.get_run(made.name)
     if run.state != RUN_STATE_SUCCEEDED:
         raise await _why_not(client, run, bundle)

@@ -71,7 +71,9 @@ WarmupOption = Annotated[
     int | None,
     typer.Option(metavar="N", min=0, callback=_fits, help="Inferences before the first measured one."),
 ]
-PriorityOption = Annotated[int, typer.Option(metavar="N", callback=_fits, help="Higher goes first in the queue.")]
+PriorityOption = Annotated[
+    int, typer.Option(metavar="N", min=-10, max=10, help="Higher goes first; above 0 for admins.")
+]
 TimeLimitOption = Annotated[
     float | None,
     typer.Option("--time-limit", metavar="SECONDS", min=1, callback=finite, help="Cancel when it takes longer."),
