@@ -130,6 +130,7 @@ class RunFacts:
     orders runs of one model (since the epoch, 0 where not recorded). `energy_uj` is int64 (samples,) in microjoules.
     `unread` names an axis whose readings are there but unusable, with the cause. `key_id` is the key of the board that
     signed the run, "" where none did; `standing` is what that is worth, None where boards do not sign (imports).
+    `first`: the submitter asked for so many samples of the suite's beginning only; None for all of them.
     """
 
     run_id: str
@@ -152,6 +153,7 @@ class RunFacts:
     standing: Standing | None = None
     #: By what name the key is trusted, where it is.
     signer: str = ""
+    first: int | None = None
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ def facts_of(run: Run, content: NativeContent) -> RunFacts:
         causes=(f"signature invalid: {signature.problem}",) if signature.problem else (),
         key_id=signature.key_id,
         standing="invalid" if signature.problem else "unknown",
+        first=run.plan.options.limit if run.plan.options.HasField("limit") else None,
     )
 
 

@@ -94,6 +94,8 @@ def _marks(facts: RunFacts, native: Run | None) -> list[Mark]:
         done = f"{native.accepted_samples} of {native.planned_samples} samples have a result"
         marks.append(Mark("bad", "INCOMPLETE", done))
     reasons = {violation.reason: violation.message for violation in facts.violations}
+    if facts.first is not None:
+        marks.append(Mark("bad", "INCOMPLETE", f"only the first {facts.first} samples of the suite were asked for"))
     if "SIMULATED" in reasons:
         marks.append(Mark("warn", "SIMULATED", reasons["SIMULATED"]))
     if DEVELOPMENT in reasons:
@@ -128,6 +130,9 @@ def _score(run: ScoredRun, bundle: Path) -> Iterator[Fact]:
     assert isinstance(summary, GradeSummary)  # noqa: S101 - what the grades were read from
     if summary.metric is not None and summary.value is not None:
         yield Fact(summary.metric.capitalize(), f"{summary.value:.4f}", run.scored_by)
+        whole = [floor for floor in summary.floors if not floor.labels]
+        for floor in sorted(whole, key=lambda floor: floor.value)[-1:]:
+            yield Fact("Floor", f"{floor.value:.4f}", f"always the answer {floor.answer}")
     for state, words in _STATES.items():
         yield Fact(words, str(summary.states.get(state, 0)), f"of {summary.samples}")
 

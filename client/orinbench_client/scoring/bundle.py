@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import NamedTuple
 
 from orinbench_profiles import SuiteDeclaration
@@ -54,7 +55,9 @@ def _key(bundle: Bundle, suite: Suite | None) -> _Key:
             f"{bundle.path}: was run on {wanted.name} with digest {wanted.digest}, the suite here has {suite.digest}:"
             " give the version it was run on"
         )
-    return _Key(references(suite), suite.declaration.normalizer, suite.declaration)
+    # What was asked for is scored, all of it; a part of a suite is ranked nowhere.
+    asked = dict(islice(references(suite).items(), bundle.facts.first))
+    return _Key(asked, suite.declaration.normalizer, suite.declaration)
 
 
 @contextmanager

@@ -51,12 +51,16 @@ def test_same_request_is_same_run(program: Orinbench) -> None:
     assert "another" in program.fails(4, *DEMO, "fa-demo-small", "--request-id", "a")
 
 
-def test_limit_is_not_scored(program: Orinbench) -> None:
-    """A run of part of a suite succeeds, says that it is incomplete, and has no score."""
+def test_a_part_of_a_suite_is_scored_and_not_ranked(program: Orinbench) -> None:
+    """A run of the first samples is scored over those, says that it is incomplete, and no board ranks it."""
     outcome = json.loads(program.good(*DEMO, "fa-demo-tiny", "--limit", "3", "--json"))
 
-    assert "score" not in outcome
+    assert outcome["score"]["samples"] == 3
     assert "INCOMPLETE" in outcome["violations"]
+    program.good("leaderboard", "--results", "results", "--out", "boards")
+    board = (program.folder / "boards" / "leaderboard.md").read_text()
+    assert "the submitter asked for the first 3 samples only" in board
+    assert "No run is ranked." in board
 
 
 def test_killed_client_comes_back(program: Orinbench, tmp_path: Path) -> None:
