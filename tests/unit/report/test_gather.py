@@ -125,8 +125,8 @@ def test_graded_answers_stand_beside_the_right_ones(cli: CommandLine, tmp_path: 
     (view,) = report_on(results).runs
     samples = {row[0]: row for row in view.samples.rows}
 
-    assert view.headline[0].name == "Score"
-    assert [fact.value for fact in view.headline[1:3]] == [str(len(samples) - 1), "1"]
+    assert [fact.name for fact in view.headline[:2]] == ["Score", "Floor"]
+    assert [fact.value for fact in view.headline[2:4]] == [str(len(samples) - 1), "1"]
     assert samples["boolean_multihop_simple_1"][2:7] == ["true", "false\n", "false", "wrong", "as stored"]
     assert samples["multichoice_multihop_single_1"][2].splitlines()[:3] == ["شیراز", "1. تهران", "2. شیراز"]
     assert view.samples.note == ""
