@@ -7,15 +7,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from docs_pages import configuration, declarations, records
+from docs_pages import configuration, decisions, declarations, records
 
 ROOT = Path(__file__).resolve().parents[2]
-REFERENCE = ROOT / "docs" / "reference"
+DOCS = ROOT / "docs"
+REFERENCE = DOCS / "reference"
 
 
 def generated() -> dict[Path, str]:
     """Return what the generated pages should hold, by their paths."""
     return {
+        DOCS / "adr" / "index.md": decisions.page(DOCS / "adr"),
         REFERENCE / "configuration.md": configuration.page(),
         REFERENCE / "declarations.md": declarations.page(),
         REFERENCE / "records.md": records.page(ROOT / "proto"),

@@ -16,7 +16,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {
     "[retention]": config.Retention,
 }
 #: What the machine decides, said in the meaning.
-_OF_THE_MACHINE = {name: "by the machine" for name in ("name", "data_dir", "socket", "runtimes")}
+_OF_THE_MACHINE = dict.fromkeys(("name", "data_dir", "socket", "runtimes"), "by the machine")
 
 
 def page() -> str:
@@ -24,9 +24,9 @@ def page() -> str:
     parts = [
         "# The daemon's configuration",
         "<!-- Made by scripts/docs from daemon/orinbenchd/config.py: change it there. -->",
-        "`orinbenchd --config FILE`; without it `/etc/orinbench/orinbenchd.toml` where that is there, else the defaults "
-        "alone. The file is TOML, read once at the start. A key that nobody knows, a value out of bounds, or a door that "
-        "nobody could use ends the start with one line and exit code 78.",
+        "`orinbenchd --config FILE`; without it `/etc/orinbench/orinbenchd.toml` where that is there, else the "
+        "defaults alone. The file is TOML, read once at the start. A key that nobody knows, a value out of bounds, or a "
+        "door that nobody could use ends the start with one line and exit code 78.",
         f"## Top of the file\n\n{summary(config.Config)}",
         table(config.Config, _OF_THE_MACHINE),
     ]

@@ -54,15 +54,15 @@ def _type(annotation: Any, constraints: Any = ()) -> str:
         return _type(arguments[0], (*arguments[1:], *constraints))
     if origin in (Union, types.UnionType):
         kinds = [_type(argument, constraints) for argument in arguments if argument is not type(None)]
-        return " or ".join(kinds)
+        return " or ".join(dict.fromkeys(kinds))
     if origin is Literal:
         return "one of " + ", ".join(f"`{value}`" for value in arguments)
     if origin is list:
         return f"list of: {_type(arguments[0])}"
     if origin is dict:
-        return "table" if arguments[1] is Any else f"table of: {_type(arguments[1])}"
+        return "table" if arguments[1] is Any else f"by name: {_type(arguments[1])}"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return f"table ({annotation.__name__})"
+        return "table"
     return _PLAIN[annotation] + "".join(_constraint(one) for one in constraints)
 
 
@@ -90,5 +90,3 @@ def _default(value: Any) -> str:
     if value in ([], {}):
         return "empty"
     return f"`{value}`" if not isinstance(value, float) else f"`{value:g}`"
-
-

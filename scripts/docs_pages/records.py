@@ -33,8 +33,8 @@ def page(protos: Path) -> str:
     head = (
         f"# Records and the API\n\n<!-- Made by scripts/docs from proto/orinbench/v1: change it there. -->\n\n"
         f"Package `{PACKAGE}`. A run's journal is a sequence of [Record](#record), each with a "
-        "[RecordBody](#recordbody); a bundle holds the same bytes in `records.bin`. *optional*: a field that is not set "
-        "was not read, which is never the same as 0. Which role may call what: [security](../security.md#roles)."
+        "[RecordBody](#recordbody); a bundle holds the same bytes in `records.bin`. *optional*: a field that is not "
+        "set was not read, which is never the same as 0. Which role may call what: [security](../security.md#roles)."
     )
     return "\n\n".join([head, *(part for name in wanted for part in _File(files[name]).parts())]) + "\n"
 
@@ -54,7 +54,8 @@ class _File:
     def __init__(self, file: FileDescriptorProto) -> None:
         self._file = file
         self._comments = {
-            tuple(place.path): place.leading_comments or place.trailing_comments for place in file.source_code_info.location
+            tuple(place.path): place.leading_comments or place.trailing_comments
+            for place in file.source_code_info.location
         }
 
     def parts(self) -> Iterator[str]:

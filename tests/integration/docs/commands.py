@@ -70,6 +70,8 @@ def writes_to_the_system(words: list[str]) -> bool:
 
 
 def _client_problem(arguments: list[str], complete: bool) -> str | None:
+    if "completion" in "".join(arguments):
+        return None  # typer's own option, which would do it here and now
     command: Any = typer.main.get_command(client._app(client._called(arguments)))
     name, context = "orinbench", None
     try:

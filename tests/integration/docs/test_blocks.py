@@ -47,7 +47,7 @@ def test_commands_are_ones_that_there_are(name: str) -> None:
         for words in commands(block.text)
         if (said := problem(words) or _reckless(block, words))
     ]
-    for code in _CODE.findall(text):
+    for code in (" ".join(found.split()) for found in _CODE.findall(text)):
         if not set("[…|*") & set(code):
             wrong += [f"{name}: {code}: {said}" for words in commands(code) if (said := problem(words, complete=False))]
     assert not wrong, "\n".join(wrong)

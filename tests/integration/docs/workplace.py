@@ -70,7 +70,9 @@ class Workplace:
             check=False,
         )
         expected = int(block.marks.get("exit", "0"))
-        assert done.returncode == expected, f"line {block.line} ended with {done.returncode}:\n{block.text}\n{done.stdout}"
+        assert done.returncode == expected, (
+            f"line {block.line} ended with {done.returncode}:\n{block.text}\n{done.stdout}"
+        )
         if block.kind == SHELL:
             self._said = done.stdout
 
