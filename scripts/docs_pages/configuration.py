@@ -25,8 +25,8 @@ def page() -> str:
         "# The daemon's configuration",
         "<!-- Made by scripts/docs from daemon/orinbenchd/config.py: change it there. -->",
         "`orinbenchd --config FILE`; without it `/etc/orinbench/orinbenchd.toml` where that is there, else the "
-        "defaults alone. The file is TOML, read once at the start. A key that nobody knows, a value out of bounds, or a "
-        "door that nobody could use ends the start with one line and exit code 78.",
+        "defaults alone. The file is TOML, read once at the start. A key that nobody knows, a value out of bounds, or "
+        "a door that nobody could use ends the start with one line and exit code 78.",
         f"## Top of the file\n\n{summary(config.Config)}",
         table(config.Config, _OF_THE_MACHINE),
     ]
