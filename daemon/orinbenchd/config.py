@@ -234,7 +234,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def _resolve(values: dict[str, Any], folder: Path) -> None:
-    _resolve_paths(values, ("data_dir", "socket", "root", "power_socket"), folder)
+    _resolve_paths(values, ("data_dir", "socket", "root", "power_socket", "jtop_python"), folder)
     if isinstance(values.get("tls"), dict):
         _resolve_paths(values["tls"], ("certificate", "key", "client_ca"), folder)
 
