@@ -63,15 +63,11 @@ def _type(annotation: Any, constraints: Any = ()) -> str:
         return "table" if arguments[1] is Any else f"by name: {_type(arguments[1])}"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "table"
-    return _PLAIN[annotation] + "".join(_constraint(one) for one in constraints)
-
-
-def _constraint(constraint: Any) -> str:
-    # A Field or StringConstraints within an alias has its bounds inside.
-    parts = [*getattr(constraint, "metadata", ()), constraint]
+    # A Field within an alias has its bounds inside.
+    parts = [part for one in constraints for part in (*getattr(one, "metadata", ()), one)]
     words = [f" {sign} {getattr(part, name):g}" for part in parts for name, sign in _BOUNDS.items() if _has(part, name)]
-    pattern = getattr(constraint, "pattern", None)
-    return " and".join(words) + (f" like `{pattern}`".replace("|", "\\|") if pattern else "")
+    patterns = [f" like `{part.pattern}`".replace("|", "\\|") for part in parts if getattr(part, "pattern", None)]
+    return _PLAIN[annotation] + " and".join(words) + "".join(patterns)
 
 
 def _has(part: Any, name: str) -> bool:

@@ -80,7 +80,9 @@ def _client_problem(arguments: list[str], complete: bool) -> str | None:
                 context = command.make_context(name, list(arguments), parent=context)
                 if not hasattr(command, "resolve_command"):
                     return None
-                rest = [*context._protected_args, *context.args]
+                # click 8.1 calls them by the public name.
+                kept = context._protected_args if hasattr(context, "_protected_args") else context.protected_args
+                rest = [*kept, *context.args]
                 if not rest:
                     return None if not complete else f"{name} is no whole command"
                 name, command, arguments = command.resolve_command(context, rest)

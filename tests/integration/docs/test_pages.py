@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import entry_points
 
 import pytest
+from docs_pages.records import descriptors
 from orinbench_profiles import list_declarations
 
-from tests.integration.docs.pages import ROOT
+from tests.integration.docs.pages import ROOT, pages
 
 #: Their libraries are not in every environment: of these the names alone are compared.
 _HEAVY = {"torch", "tensorrt"}
@@ -41,3 +43,18 @@ def test_the_profiles_of_boards_are_those_there_are() -> None:
     assert {name for name in profiles if f"`{name}`" in page} == profiles
     installer = (ROOT / "scripts/install-jetson").read_text()
     assert {name for name in profiles if f"echo {name} ;;" in installer} == profiles
+
+
+def test_fields_of_the_api_that_pages_name_are_there() -> None:
+    """Each `Message.field` on a page is a field of that message."""
+    pool = {message.name: message for file in descriptors(ROOT / "proto").file for message in file.message_type}
+    named = {
+        (message, field)
+        for page in pages()
+        for message, field in re.findall(r"`([A-Z]\w+)\.([a-z_]+)\b", page.read_text())
+        if message in pool
+    }
+
+    assert len(named) >= 10
+    for message, field in named:
+        assert field in {known.name for known in pool[message].field}, f"{message}.{field}"

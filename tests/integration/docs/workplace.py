@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tests.integration.docs.pages import ROOT, SHELL, Block
 
 _LIMIT_S = 90
+_PORT = "50061"
 #: What a reader's clone has that the commands of a page may name.
 _OF_THE_CLONE = (
     "scripts", "profiles", "client", "daemon", "engines", "proto", "systemd", "tests", "docs", "pyproject.toml",
@@ -35,9 +38,11 @@ class Workplace:
         (folder / ".venv").symlink_to(sys.prefix)
         (folder / "home").mkdir()
         self._environment = _variables(folder / "home", host)
+        self._port = str(_free_port())
 
     def do(self, block: Block) -> None:
-        """Do what a reader does with the block."""
+        """Do what a reader does with the block. The port that pages name is a free one here."""
+        block = replace(block, text=block.text.replace(_PORT, self._port))
         if "file" in block.marks:
             path = self.folder / block.marks["file"]
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,6 +122,13 @@ def matches(shown: str, said: str) -> bool:
     """Tell whether the lines shown were printed one after the other; `…` stands for anything within them."""
     pattern = "".join(".*" if part == "…" else re.escape(part) for part in re.split("(…)", shown.strip()))
     return re.search(pattern, said, re.DOTALL) is not None
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+    return port
 
 
 def _variables(home: Path, host: str) -> dict[str, str]:
