@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from docs_pages import configuration, decisions, declarations, records
+from docs_pages import commands, configuration, decisions, declarations, records
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -18,6 +18,7 @@ def generated() -> dict[Path, str]:
     """Return what the generated pages should hold, by their paths."""
     return {
         DOCS / "adr" / "index.md": decisions.page(DOCS / "adr"),
+        REFERENCE / "commands.md": commands.page(),
         REFERENCE / "configuration.md": configuration.page(),
         REFERENCE / "declarations.md": declarations.page(),
         REFERENCE / "records.md": records.page(ROOT / "proto"),

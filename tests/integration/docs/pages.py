@@ -32,6 +32,7 @@ REASONS = {
     "needs CUDA",
     "needs the gated data",
     "needs another machine",
+    "is the program's own help",
 }
 SHELL, SETUP, OUTPUT = "sh", "setup", "output"
 DATA = {"toml", "yaml", "json", "jsonl", "python", "text"}
