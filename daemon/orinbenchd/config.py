@@ -128,7 +128,7 @@ class Config(Section):
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")] = "board"
     """What the board is called in records; the host's name unless set."""
     profile: str = "cpu-dev"
-    """The hardware profile: a name of ours, or a TOML file."""
+    """The hardware profile: a name of ours, or the absolute path of a TOML file."""
     data_dir: Path
     """Journal, artifacts, keys, tokens. `/var/lib/orinbench` for root, else `$XDG_STATE_HOME/orinbench`."""
     socket: Path | None
