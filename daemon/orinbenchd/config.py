@@ -31,19 +31,25 @@ class Section(BaseModel):
 
 
 class TlsClient(Section):
-    """Someone who may come in by a certificate: `name` is its common name or one of its alternative names."""
+    """Someone who may come in by a certificate."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=253)]
+    """The certificate's common name, or one of its alternative names."""
     role: Role
+    """What they may do."""
 
 
 class Tls(Section):
-    """TLS of the TCP door, all files PEM. With `client_ca` every client must show a certificate of that authority."""
+    """TLS of the TCP door, all files PEM."""
 
     certificate: Path
+    """The board's certificate, and those between it and the authority."""
     key: Path
+    """Its private key; one that everybody may read is refused."""
     client_ca: Path | None = None
+    """With it every client must show a certificate of that authority."""
     clients: list[TlsClient] = []
+    """Who gets a role by their certificate."""
 
     @model_validator(mode="after")
     def _authority(self) -> Tls:
@@ -53,83 +59,110 @@ class Tls(Section):
 
 
 class Runtime(Section):
-    """A Python interpreter in which workers run."""
+    """A Python environment in which workers run."""
 
     python: Path
+    """Its interpreter."""
 
 
 class Limits(Section):
     """Bounds that keep the daemon's memory and disk finite."""
 
     queue_length: Annotated[int, Field(ge=1)] = 256
-    # Unfinished runs of one submitter who comes by TCP.
+    """Unfinished runs in all."""
     queue_per_submitter: Annotated[int, Field(ge=1)] = 64
-    # Open streams (watches, uploads) in all, and of one caller who comes by TCP.
+    """Unfinished runs of one submitter who comes by TCP."""
     streams: Annotated[int, Field(ge=1)] = 256
+    """Open streams (watches, uploads) in all."""
     streams_per_caller: Annotated[int, Field(ge=1)] = 64
-    # Connections to each door; more are closed at once.
+    """Open streams of one caller who comes by TCP."""
     connections: Annotated[int, Field(ge=1)] = 512
-    # An upload that sends nothing for so long is ended; what came of it is kept.
+    """Connections to each door; more are closed at once."""
     upload_silence_s: Annotated[float, Field(gt=0)] = 60.0
+    """An upload that sends nothing for so long is ended; what came of it is kept."""
     artifact_gib: Annotated[float, Field(gt=0)] = 64.0
+    """The largest artifact."""
     samples: Annotated[int, Field(ge=1)] = 1_000_000
-    # What one worker may write: its scratch folder and the cache of its model.
+    """The most samples of a run."""
     worker_gib: Annotated[float, Field(gt=0)] = 16.0
-    # All models' caches together, before a run begins.
+    """What one worker may write: its scratch folder and the cache of its model."""
     cache_gib: Annotated[float, Field(gt=0)] = 32.0
+    """All models' caches together, before a run begins."""
 
 
 class Deadlines(Section):
     """How long a worker may go without progress, in seconds."""
 
     start_s: Annotated[float, Field(gt=0)] = 60.0
+    """From the start of its process to its first word."""
     load_s: Annotated[float, Field(gt=0)] = 900.0
+    """To load the model."""
     sample_floor_s: Annotated[float, Field(gt=0)] = 30.0
-    # The first sample: this much, and more by its declared length.
+    """The least a sample gets, however fast the ones before it were."""
     first_sample_s: Annotated[float, Field(gt=0)] = 120.0
+    """The first sample: this much, and more by its declared length."""
     stop_s: Annotated[float, Field(gt=0)] = 5.0
-    # After SIGKILL: a worker that is still there then hangs in the kernel, and the board is wedged.
+    """From being told to stop to SIGKILL."""
     reap_s: Annotated[float, Field(gt=0)] = 10.0
-    # The sample in work when the daemon is told to stop: after that it is cut off.
+    """After SIGKILL: a worker that is still there then hangs in the kernel, and the board is wedged."""
     drain_s: Annotated[float, Field(gt=0)] = 20.0
+    """The sample in work when the daemon is told to stop: after that it is cut off."""
 
 
 class Retention(Section):
     """How much of what has ended is kept. Without a value it is kept for good."""
 
-    # Ended runs: days since their end, and the size of the journal.
     run_days: Annotated[float, Field(gt=0)] | None = None
+    """Ended runs: days since their end."""
     journal_gib: Annotated[float, Field(gt=0)] | None = None
-    # Artifacts that no unfinished run needs: days since they came or were asked for, and their size together.
+    """Ended runs: the size of the journal; the oldest go first."""
     artifact_days: Annotated[float, Field(gt=0)] | None = None
+    """Artifacts that no unfinished run needs: days since they came or were asked for."""
     artifacts_gib: Annotated[float, Field(gt=0)] | None = None
+    """Artifacts: their size together; the least recently used go first."""
 
 
 class Config(Section):
     """Everything that can be set. Relative paths are taken from the folder of the file."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")] = "board"
+    """What the board is called in records; the host's name unless set."""
     profile: str = "cpu-dev"
+    """The hardware profile: a name of ours, or the absolute path of a TOML file."""
     data_dir: Path
+    """Journal, artifacts, keys, tokens. `/var/lib/orinbench` for root, else `$XDG_STATE_HOME/orinbench`."""
     socket: Path | None
+    """The Unix socket, "" for none. `/run/orinbench/orinbench.sock` for root, else in `$XDG_RUNTIME_DIR/orinbench`."""
     socket_group: str | None = None
+    """The group that may open the socket, beside its owner."""
     tcp: str | None = None
+    """`host:port` of a TCP door; beyond loopback only with `[tls]`."""
     tls: Tls | None = None
-    # host:port for GET /metrics, in clear and without a token; beyond loopback only with metrics_exposed.
+    """TLS of that door."""
     metrics: str | None = None
+    """`host:port` for GET /metrics, in clear and without a token."""
     metrics_exposed: bool = False
+    """Lets `metrics` be an address that is not loopback."""
     root: Path = Path("/")
+    """Where the board's files are read; anything but `/` is a simulated board."""
     power_socket: Path | None = None
-    # An interpreter that has jetson-stats; without it jtop is not used.
+    """The socket of the root helper `orinbench-power`; without it no power mode is set."""
     jtop_python: Path | None = None
+    """An interpreter that has jetson-stats; without it jtop is not used."""
     runtimes: dict[str, Runtime] = {"default": Runtime(python=Path(sys.executable))}
-    # The highest isolation to try; what is in force also depends on what the system has and permits.
+    """Environments that models may name; unless set, `default` is the daemon's own."""
     isolation: Level = "sandbox"
+    """The highest isolation to try; what is in force also depends on what the system has and permits."""
     telemetry_interval_s: Annotated[float, Field(ge=0.05, le=60)] = 0.5
+    """Seconds between two readings of the board."""
     limits: Limits = Limits()
+    """Bounds."""
     deadlines: Deadlines = Deadlines()
+    """How long a worker may go without progress."""
     retention: Retention = Retention()
+    """How much of what has ended is kept."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least important lines that are logged."""
     _file: Path | None = PrivateAttr(None)
 
     @property
@@ -201,7 +234,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def _resolve(values: dict[str, Any], folder: Path) -> None:
-    _resolve_paths(values, ("data_dir", "socket", "root", "power_socket"), folder)
+    _resolve_paths(values, ("data_dir", "socket", "root", "power_socket", "jtop_python"), folder)
     if isinstance(values.get("tls"), dict):
         _resolve_paths(values["tls"], ("certificate", "key", "client_ca"), folder)
 

@@ -12,6 +12,7 @@ _TEXT = """
 data_dir = "data"
 socket = "d.sock"
 power_socket = "power.sock"
+jtop_python = "jtop/bin/python"
 tcp = "0.0.0.0:0"
 [tls]
 certificate = "tls.pem"
@@ -31,6 +32,7 @@ def test_every_file_with_a_secret_is_hidden_from_workers(tmp_path: Path) -> None
     assert tmp_path / "data" in config.hidden.folders
     assert set(config.hidden.files) == {file, *(tmp_path / name for name in ("d.sock", "power.sock", "tls.key"))}
     assert config.runtimes["default"].python == tmp_path / "venv/bin/python"
+    assert config.jtop_python == tmp_path / "jtop/bin/python"
 
 
 @pytest.mark.parametrize(
