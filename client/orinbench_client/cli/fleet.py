@@ -138,7 +138,7 @@ def _fleet(
         async with AsyncExitStack() as stack:
             hands: Hands = Here(results, _tell)
             if scheduler is not None:
-                hands = await stack.enter_async_context(_on_dask()(scheduler, results, give_up_after))
+                hands = await stack.enter_async_context(_on_dask()(scheduler, results, give_up_after, _tell))
             return await Fleet(cells, boards, hands, terms, _tell).run()
 
     outcomes = asyncio.run(drive())
@@ -171,7 +171,7 @@ def _found(outcome: Outcome) -> dict[str, Any]:
     else:
         said = scored(outcome.bundle, cell.suite)
         run, timing = read_run(outcome.bundle), open_bundle(outcome.bundle).facts.timing
-        said["board"] = outcome.board or run.board
+        said["board"] = outcome.board or run.board.removeprefix("boards/")
         if (took := seconds_of(run)) is not None:
             said["seconds"] = took
         if timing is not None and timing.windows_ns is not None:

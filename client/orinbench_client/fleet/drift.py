@@ -83,7 +83,7 @@ def load_runs(results: Path, suite: str | None = None) -> list[Run]:
     for path in find_bundles(results, suite):
         facts = open_bundle(path).facts
         if facts.origin == "orinbench":
-            name = read_run(path).board
+            name = read_run(path).board.removeprefix("boards/")
             found.append(Run(facts, Labelled(name, facts.key_id or name)))
     return found
 

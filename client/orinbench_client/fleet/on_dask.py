@@ -8,15 +8,15 @@ id. The bundle comes back by the network, and only this process writes into the 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
+import uuid
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from dask.distributed import Client
+from dask.distributed import Client, get_worker
 from distributed.scheduler import KilledWorker
 
 from orinbench_client.bundles.files import new_folder
@@ -25,8 +25,6 @@ from orinbench_client.fleet import hands
 from orinbench_client.fleet.hands import Job, Measured, Sight
 
 R = TypeVar("R")
-# A worker's own log shows it.
-_log = logging.getLogger("distributed.worker.orinbench")
 _CONNECT_S = 10.0
 # How often it is looked whether there still is a worker for a board.
 _LOOK_EVERY_S = 1.0
@@ -40,17 +38,23 @@ class _Fetched:
     files: dict[str, bytes]
 
 
-async def _measure_there(board: str, job: Job) -> _Fetched:
+async def _measure_there(board: str, job: Job, topic: str) -> _Fetched:
+    worker = get_worker()
     with TemporaryDirectory(prefix="orinbench-") as folder:
-        measured = await hands.measure(board, job, Path(folder), lambda text: _log.info("%s: %s", board, text))
+        measured = await hands.measure(
+            board, job, Path(folder), lambda text: worker.log_event(topic, f"{board}: {text}")
+        )
         return _Fetched(measured, {path.name: path.read_bytes() for path in measured.bundle.iterdir()})
 
 
 class OnDask:
     """Hands of the workers of a scheduler. Use as an async context manager; raises BadInput if nobody is there."""
 
-    def __init__(self, scheduler: str, results: Path, give_up_s: float) -> None:
+    def __init__(self, scheduler: str, results: Path, give_up_s: float, tell: Callable[[str], None]) -> None:
         self._scheduler = scheduler
+        self._tell = tell
+        # By which workers say what happens on the way.
+        self._topic = f"orinbench-{uuid.uuid4().hex}"
         self._results = results
         self._give_up_s = give_up_s
 
@@ -60,6 +64,7 @@ class OnDask:
             self._client: Any = await Client(self._scheduler, asynchronous=True, timeout=_CONNECT_S)  # type: ignore[no-untyped-call]
         except (OSError, ValueError, asyncio.TimeoutError) as error:
             raise BadInput(f"--scheduler {self._scheduler}: no Dask scheduler can be reached there: {error}") from None
+        self._client.subscribe_topic(self._topic, lambda event: self._tell(event[1]))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -71,7 +76,7 @@ class OnDask:
 
     async def measure(self, board: str, job: Job) -> Measured:
         """Have a board do a job, and put the bundle into the results."""
-        fetched = await self._do(board, _measure_there, board, job)
+        fetched = await self._do(board, _measure_there, board, job, self._topic)
         there = fetched.measured.bundle
         destination = self._results / there.parent.name / there.name
         if not destination.exists():

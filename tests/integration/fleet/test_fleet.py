@@ -1,0 +1,118 @@
+"""A fleet of real daemons, some of which die, freeze, come back, or are no use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.program import Orinbench, program_in
+from tests.integration.fleet.boards import (
+    GIVE_UP_S,
+    NAMES,
+    best_schedule_s,
+    cells,
+    check_results,
+    check_stray,
+    faults,
+    four_boards,
+    models,
+    span_s,
+    thaw_late,
+)
+from tests.integration.harness import Daemon, running
+
+LIMIT = 6
+SUITE = ("fleet", "--suite", "fa-demo-v1", "--limit", str(LIMIT))
+
+
+@pytest.fixture
+def pool(folder: Path) -> Iterator[tuple[dict[str, Daemon], Orinbench]]:
+    """Four boards and the program."""
+    with four_boards(folder) as both:
+        yield both
+
+
+def test_every_run_once_whatever_becomes_of_the_boards(pool: tuple[dict[str, Daemon], Orinbench], folder: Path) -> None:
+    """Twelve runs on four boards, one killed and one frozen for long: each has one result, in good time."""
+    daemons, program = pool
+    wanted = [*SUITE, *models(folder, 150, 200, 250, 300, 350, 400), "--repeat", "2"]
+    command = [*wanted, "--give-up-after", str(GIVE_UP_S), "--request-id", "f", "--json"]
+
+    fleet = program.start(*command)
+    _, frozen = faults(daemons, fleet)
+    thaw_late(daemons, fleet)
+    code, out, said = fleet.end()
+
+    assert code == 0, said
+    found = cells(out)
+    runs = check_results(folder, found, LIMIT)
+    assert len(runs) == 12
+    assert {outcome["board"] for outcome in found} <= set(NAMES) - {"board-c"}
+    check_stray(daemons["board-d"], frozen, said)
+    # What is bearable of the lost time, and of what lies between runs, is 30 % of the best that two boards can do.
+    ideal = best_schedule_s(runs, 2)
+    print(f"twelve runs in {span_s(runs):.1f} s; two boards need {ideal:.1f} s at best")
+    assert span_s(runs) <= 1.3 * ideal
+
+    again = cells(program.good(*command))
+    assert [outcome["run"] for outcome in again] == [outcome["run"] for outcome in found]
+
+
+def test_what_is_no_use_is_named_and_left_out(folder: Path, daemon: Daemon) -> None:
+    """A board under two names, one that is not there, and one of another profile leave the work to the rest."""
+    (folder / "other").mkdir()
+    with program_in(folder, daemon) as program, running(folder / "other", name="other", profile="cuda-dev") as other:
+        program.good("config", "set", "good.address", str(daemon.socket))
+        pool = folder / "pool.toml"
+        pool.write_text(f'boards = ["good", "{daemon.socket}", "/nowhere.sock", "{other.socket}"]\n')
+
+        done = program.call(*SUITE, *models(folder, 0), "--pool", str(pool), "--profile", "cpu-dev", "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert [(cell["state"], cell["board"]) for cell in map(json.loads, done.stdout.splitlines())] == [
+        ("succeeded", "good")
+    ]
+    assert f"unix:{daemon.socket}: left out: is the board good by another address" in done.stderr
+    assert "unix:/nowhere.sock: skipped for now: cannot reach a board" in done.stderr
+    assert f"unix:{other.socket}: left out: boards/other is measured under the profile cuda-dev" in done.stderr
+
+
+def test_bad_input_and_no_board(tmp_path: Path, shared: Daemon) -> None:
+    """Each mistake, and having no board at all, is one line with the exit code of its kind; nothing is left behind."""
+    with program_in(tmp_path, shared) as program:
+        model = models(tmp_path, 0)
+        here = f"unix:{shared.socket}"
+        pool = tmp_path / "pool.toml"
+        pool.write_text("board = 1\n")
+
+        assert "what is to run?" in program.fails(2, "fleet")
+        assert "names no board" in program.fails(2, *SUITE, *model)
+        assert "a pool is boards = [" in program.fails(2, *SUITE, *model, "--pool", str(pool))
+        assert "no such file" in program.fails(2, *SUITE, *model, "--pool", "none.toml")
+        assert "is neither unix:/path" in program.fails(2, *SUITE, *model, "--board", "nonsense")
+        assert "belong behind it" in program.fails(2, "fleet", "--json", "drift", "--results", "results")
+        assert "no such folder" in program.fails(2, "fleet", "drift", "--results", "none")
+        scheduler = ("--scheduler", "tcp://127.0.0.1:1")
+        assert "no Dask scheduler" in program.fails(2, *SUITE, *model, "--board", here, *scheduler)
+        assert "1 boards can be reached" in program.fails(5, *SUITE, *model, "--board", "/nowhere.sock")
+        other = ("--profile", "orin-nx-16gb")
+        assert "takes runs: boards/" in program.fails(4, *SUITE, *model, "--board", here, *other)
+
+
+def test_what_no_board_takes_stops_no_other(folder: Path, daemon: Daemon) -> None:
+    """A model that no board can run is refused by all; the others have their results."""
+    with program_in(folder, daemon) as program:
+        program.good("config", "set", "good.address", str(daemon.socket))
+        refused = folder / "refused.toml"
+        words = models(folder, 0)
+        refused.write_text((folder / words[1]).read_text().replace('"none"\n', '"none"\nruntime = "nemo"\n', 1))
+
+        done = program.call(*SUITE, *words, "--model", refused.name)
+
+    assert done.returncode == 4, done.stderr
+    rows = [line.split()[:4] for line in done.stdout.splitlines()[1:3]]
+    assert rows == [["fa-demo-v1", "slow-0", "good", "succeeded"], ["fa-demo-v1", "slow-0", "refused"]]
+    assert "good: it has no runtime 'nemo'" in done.stderr.splitlines()[-1]
