@@ -112,6 +112,7 @@ def _fleet(
         return
     if not suite or not model:
         raise BadInput("fleet: what is to run? Give --suite and --model (see: orinbench fleet --help)")
+    on_dask = _on_dask() if scheduler is not None else None
     boards = find_boards(board or (), pool)
     suites = [(name, open_suite(name)) for name in dict.fromkeys(suite)]
     models = [(name, open_model(name)) for name in dict.fromkeys(model)]
@@ -137,8 +138,8 @@ def _fleet(
     async def drive() -> list[Outcome]:
         async with AsyncExitStack() as stack:
             hands: Hands = Here(results, _tell)
-            if scheduler is not None:
-                hands = await stack.enter_async_context(_on_dask()(scheduler, results, give_up_after, _tell))
+            if on_dask is not None:
+                hands = await stack.enter_async_context(on_dask(scheduler, results, give_up_after, _tell))
             return await Fleet(cells, boards, hands, terms, _tell).run()
 
     outcomes = asyncio.run(drive())

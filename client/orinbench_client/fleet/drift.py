@@ -5,7 +5,9 @@ w(b, i) the timed window of sample i on board b, the mean over the board's runs.
 
     r(b) = Σᵢ w(b, i) / median over the other boards o of Σᵢ w(o, i),
 
-which for audio is its RTF over the median RTF of the others, as all heard the same. Its 95 % interval is that of the
+which for audio is its RTF over the median RTF of the others, as all heard the same. Of an even number of others every
+value between the two middle ones is a median: that nearest to the board is taken, so that of three boards one slow one
+does not make the other two fast. Its 95 % interval is that of the
 percentile bootstrap over samples (orinbench_client.statistics), all boards in one draw, so that long samples are long
 for all. A board is `slower` when the whole interval lies above 1 + MARGIN, `faster` when it lies below 1 - MARGIN.
 With two boards the verdict does not tell which of them changed.
@@ -27,7 +29,7 @@ from orinbench_client.boards.selection import DEVELOPMENT, voids
 from orinbench_client.bundles.model import SUCCEEDED, IntArray, Labelled, RunFacts
 from orinbench_client.bundles.native import read_run
 from orinbench_client.bundles.results import find_bundles, open_bundle
-from orinbench_client.statistics import Interval, Replicates, percentile_interval
+from orinbench_client.statistics import FloatArray, Interval, Replicates, percentile_interval
 
 #: Smaller differences are not told: a choice, not a measurement.
 MARGIN = 0.02
@@ -143,10 +145,17 @@ def _ratios(windows: dict[str, IntArray]) -> dict[str, tuple[float, Interval]]:
     found = {}
     for board, own in windows.items():
         others = [each for other, each in windows.items() if other != board]
-        ratio = own.sum() / np.median([each.sum() for each in others])
-        drawn = replicates.sums(own) / np.median([replicates.sums(each) for each in others], axis=0)
-        found[board] = (float(ratio), percentile_interval(drawn))
+        measured = _over_median(np.array([float(own.sum())]), [np.array([float(each.sum())]) for each in others])
+        drawn = _over_median(replicates.sums(own), [replicates.sums(each) for each in others])
+        found[board] = (float(measured[0]), percentile_interval(drawn))
     return found
+
+
+def _over_median(own: FloatArray, others: Sequence[FloatArray]) -> FloatArray:
+    """Return `own` over the median of the others that is nearest to it, each (replicates,)."""
+    ordered = np.sort(others, axis=0)
+    ratio: FloatArray = own / np.clip(own, ordered[(len(others) - 1) // 2], ordered[len(others) // 2])
+    return ratio
 
 
 def _row(runs: Sequence[Run], label: str, windows: IntArray, compared: tuple[float, Interval] | None) -> Row:

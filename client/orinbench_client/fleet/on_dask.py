@@ -40,6 +40,10 @@ class _Fetched:
 
 async def _measure_there(board: str, job: Job, topic: str) -> _Fetched:
     worker = get_worker()
+
+    def note(text: str) -> None:
+        worker.log_event(topic, f"{board}: {text}")
+
     with TemporaryDirectory(prefix="orinbench-") as folder:
         measured = await hands.measure(
             board, job, Path(folder), lambda text: worker.log_event(topic, f"{board}: {text}")
