@@ -155,8 +155,8 @@ def _tell(text: str) -> None:
 def _on_dask() -> Any:
     try:
         from orinbench_client.fleet.on_dask import OnDask
-    except ModuleNotFoundError as error:
-        raise BadInput(f"--scheduler needs Dask ({error.name} is missing): pip install 'orinbench[pool]'") from None
+    except ModuleNotFoundError:
+        raise BadInput("--scheduler needs Dask, which is not installed: pip install 'orinbench[pool]'") from None
     return OnDask
 
 

@@ -315,17 +315,19 @@ class Fleet:
 
     async def _stop(self, board: _Board, cell: Cell, run: Known) -> None:
         """End a run that is not needed: its cell has a result, or another board is at it."""
-        name = run.name.removeprefix("runs/")
-        if run.ended:
-            self._tell(f"{board.name}: run {name} of {cell.title} is done there too: not counted")
-            return
-        board.barred[cell] = f"its run {name} there was stopped: take another id"
+        title = f"run {run.name.removeprefix('runs/')} of {cell.title}"
+        ended = run.ended
         try:
-            await self._hands.cancel(board.name, run.name, "done by another board of the fleet")
-        except OrinbenchError as error:
-            self._tell(f"{board.name}: run {name} of {cell.title} is not needed and could not be cancelled: {error}")
-        else:
-            self._tell(f"{board.name}: run {name} of {cell.title} is done by another board: cancelled")
+            if not ended:
+                await self._hands.cancel(board.name, run.name, "done by another board of the fleet")
+                board.barred[cell] = f"its {title} there was stopped: take another id"
+                self._tell(f"{board.name}: {title} is done by another board: cancelled")
+        except (BoardRefused, BoardUnreachable) as error:
+            ended = isinstance(error, BoardRefused) and error.reason == "STATE_FORBIDS"
+            if not ended:
+                self._tell(f"{board.name}: {title} is not needed and could not be cancelled: {error}")
+        if ended:
+            self._tell(f"{board.name}: {title} is done there too: not counted")
 
     async def _say_goodbye(self, board: _Board) -> None:
         """Try once more to stop what a board that was lost may have of ours; else name it."""

@@ -25,7 +25,7 @@ from orinbench_client.fleet import hands
 from orinbench_client.fleet.hands import Job, Measured, Sight
 
 R = TypeVar("R")
-_CONNECT_S = 10.0
+_CONNECT_S = 5.0
 # How often it is looked whether there still is a worker for a board.
 _LOOK_EVERY_S = 1.0
 

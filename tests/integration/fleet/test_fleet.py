@@ -69,7 +69,9 @@ def test_what_is_no_use_is_named_and_left_out(folder: Path, daemon: Daemon) -> N
         pool = folder / "pool.toml"
         pool.write_text(f'boards = ["good", "{daemon.socket}", "/nowhere.sock", "{other.socket}"]\n')
 
-        done = program.call(*SUITE, *models(folder, 0), "--pool", str(pool), "--profile", "cpu-dev", "--json")
+        wanted = [*SUITE, *models(folder, 0), "--profile", "cpu-dev"]
+        done = program.call(*wanted, "--pool", str(pool), "--json")
+        alone = program.fails(4, *wanted, "--board", str(other.socket))
 
     assert done.returncode == 0, done.stderr
     assert [(cell["state"], cell["board"]) for cell in map(json.loads, done.stdout.splitlines())] == [
@@ -78,28 +80,7 @@ def test_what_is_no_use_is_named_and_left_out(folder: Path, daemon: Daemon) -> N
     assert f"unix:{daemon.socket}: left out: is the board good by another address" in done.stderr
     assert "unix:/nowhere.sock: skipped for now: cannot reach a board" in done.stderr
     assert f"unix:{other.socket}: left out: boards/other is measured under the profile cuda-dev" in done.stderr
-
-
-def test_bad_input_and_no_board(tmp_path: Path, shared: Daemon) -> None:
-    """Each mistake, and having no board at all, is one line with the exit code of its kind; nothing is left behind."""
-    with program_in(tmp_path, shared) as program:
-        model = models(tmp_path, 0)
-        here = f"unix:{shared.socket}"
-        pool = tmp_path / "pool.toml"
-        pool.write_text("board = 1\n")
-
-        assert "what is to run?" in program.fails(2, "fleet")
-        assert "names no board" in program.fails(2, *SUITE, *model)
-        assert "a pool is boards = [" in program.fails(2, *SUITE, *model, "--pool", str(pool))
-        assert "no such file" in program.fails(2, *SUITE, *model, "--pool", "none.toml")
-        assert "is neither unix:/path" in program.fails(2, *SUITE, *model, "--board", "nonsense")
-        assert "belong behind it" in program.fails(2, "fleet", "--json", "drift", "--results", "results")
-        assert "no such folder" in program.fails(2, "fleet", "drift", "--results", "none")
-        scheduler = ("--scheduler", "tcp://127.0.0.1:1")
-        assert "no Dask scheduler" in program.fails(2, *SUITE, *model, "--board", here, *scheduler)
-        assert "1 boards can be reached" in program.fails(5, *SUITE, *model, "--board", "/nowhere.sock")
-        other = ("--profile", "orin-nx-16gb")
-        assert "takes runs: boards/" in program.fails(4, *SUITE, *model, "--board", here, *other)
+    assert alone.startswith("orinbench: no board of 1 takes runs: boards/other is measured")
 
 
 def test_what_no_board_takes_stops_no_other(folder: Path, daemon: Daemon) -> None:
