@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from orinbench.v1.record_pb2 import RUN_STATE_SUCCEEDED
+
 from orinbench_client.bundles.native import discard_partial, read_run
 from orinbench_client.errors import BoardRefused, BoardUnreachable, OrinbenchError, RunFailed
 from orinbench_client.fleet.cells import Cell, find_accepted
@@ -254,10 +256,11 @@ class Fleet:
 
     def _accept(self, cell: Cell, board: _Board, bundle: Path) -> None:
         board.wait_s = 0.0
-        seconds = seconds_of(read_run(bundle))
-        if seconds is not None:
+        run = read_run(bundle)
+        succeeded = run.state == RUN_STATE_SUCCEEDED
+        if succeeded and (seconds := seconds_of(run)) is not None:
             self._durations.add(cell.kind, board.name, seconds)
-        self._tell(f"{board.name}: {cell.title}: ended as {bundle.name}")
+        self._tell(f"{board.name}: {cell.title}: {'ended' if succeeded else 'did not succeed'} as {bundle.name}")
         self._finish(Outcome(cell, board.name, bundle))
 
     def _finish(self, outcome: Outcome) -> None:

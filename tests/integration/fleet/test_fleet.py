@@ -19,6 +19,7 @@ from tests.integration.fleet.boards import (
     faults,
     four_boards,
     models,
+    runs_of,
     span_s,
     thaw_late,
 )
@@ -57,6 +58,8 @@ def test_every_run_once_whatever_becomes_of_the_boards(pool: tuple[dict[str, Dae
     print(f"twelve runs in {span_s(runs):.1f} s; two boards need {ideal:.1f} s at best")
     assert span_s(runs) <= 1.3 * ideal
 
+    other = [word if word != str(LIMIT) else "5" for word in command]
+    assert "is of this --request-id and other options" in program.fails(2, *other)
     again = cells(program.good(*command))
     assert [outcome["run"] for outcome in again] == [outcome["run"] for outcome in found]
 
@@ -97,3 +100,33 @@ def test_what_no_board_takes_stops_no_other(folder: Path, daemon: Daemon) -> Non
     rows = [line.split()[:4] for line in done.stdout.splitlines()[1:3]]
     assert rows == [["fa-demo-v1", "slow-0", "good", "succeeded"], ["fa-demo-v1", "slow-0", "refused"]]
     assert "good: it has no runtime 'nemo'" in done.stderr.splitlines()[-1]
+
+
+def test_a_board_on_which_everything_breaks_down(folder: Path, daemon: Daemon) -> None:
+    """It gets one run, not all that wait; where another board cannot do the run either, the run has failed."""
+    (folder / "bad").mkdir()
+    with program_in(folder, daemon) as program, running(folder / "bad", name="bad") as bad:
+        program.good("config", "set", "bad.address", str(bad.socket))
+        program.good("config", "set", "good.address", str(daemon.socket))
+        _damage(bad)
+
+        out = program.call(*SUITE, *models(folder, 0, 1, 2), "--json")
+        assert out.returncode == 0, out.stderr
+        assert [(cell["state"], cell["board"]) for cell in cells(out.stdout)] == [("succeeded", "good")] * 3
+        assert "broke down there before the first sample, and works on good" in out.stderr
+        assert len(runs_of(bad)) == 1
+
+        _damage(daemon)
+        out = program.call(*SUITE, *models(folder, 0), "--json")
+        assert out.returncode == 3, out.stderr
+        assert [cell["state"] for cell in cells(out.stdout)] == ["failed"]
+        assert len(runs_of(bad)) == 2
+
+
+def _damage(daemon: Daemon) -> None:
+    """Have every worker of a daemon end at once, by other code in place of the link to ours."""
+    engines = daemon.folder / "data" / "packages" / "orinbench_engines"
+    engines.unlink()
+    engines.mkdir()
+    (engines / "__init__.py").touch()
+    (engines / "worker.py").write_text("raise SystemExit(1)\n")
