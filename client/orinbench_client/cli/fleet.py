@@ -21,6 +21,7 @@ from orinbench_client.bundles.results import open_bundle
 from orinbench_client.cli.common import JsonOption, finite, gibibytes, group, print_json, seconds
 from orinbench_client.cli.completion import host_names, model_names, suite_names
 from orinbench_client.cli.following import DEFAULT_RESULTS, ResultsOption, score_figures, scored
+from orinbench_client.cli.main import INTERRUPTED
 from orinbench_client.cli.matrix import as_options, repeated
 from orinbench_client.cli.run import LimitOption, PriorityOption, ProfileOption, RequestOption, WarmupOption
 from orinbench_client.cli.terminal import plain, table
@@ -142,7 +143,11 @@ def _fleet(
                 hands = await stack.enter_async_context(on_dask(scheduler, results, give_up_after, _tell))
             return await Fleet(cells, boards, hands, terms, _tell).run()
 
-    outcomes = asyncio.run(drive())
+    try:
+        outcomes = asyncio.run(drive())
+    except KeyboardInterrupt:
+        _tell(f"the runs that were begun go on; to take them up again:\n  {shlex.join(again)}")
+        raise typer.Exit(INTERRUPTED) from None
     _conclude(outcomes, [_found(outcome) for outcome in outcomes], as_json)
 
 

@@ -63,8 +63,11 @@ def make_cells(
     """Return the cells of models × suites × repeats.
 
     The request id of each follows from `identity`, the digests of suite and model, and the number of the repeat.
-    Raises BadInput for an identity that no daemon takes.
+    Raises BadInput for an identity that no daemon takes, and for names that mean the same.
     """
+    for named in ({name: suite.digest for name, suite in suites}, {name: model.digest for name, model in models}):
+        if len(set(named.values())) < len(named):
+            raise BadInput(f"{', '.join(named)}: two of them are the same: name each once, and use --repeat")
     cells = []
     for repeat in range(repeats):
         for model_name, model in models:

@@ -309,6 +309,9 @@ class Fleet:
         # What succeeded before what failed, and that before what goes on.
         for run, cell, board in sorted(found, key=lambda item: (item[0].seconds is None, not item[0].ended)):
             board.strays.pop(cell, None)
+            done = self._done.get(cell)
+            if done is not None and done.bundle is not None and done.bundle.name == run.name.removeprefix("runs/"):
+                continue
             if not run.counts:
                 board.barred[cell] = f"its run {run.name.removeprefix('runs/')} there was stopped: take another id"
             elif cell in self._waiting and not any(cell in other.holds for other in self._boards):

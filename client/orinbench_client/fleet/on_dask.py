@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from dask.distributed import Client, get_worker
+from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
 from orinbench_client.bundles.files import new_folder
@@ -110,6 +111,8 @@ class OnDask:
             found: R = result.result()
         except KilledWorker as error:
             raise BoardUnreachable(f"the Dask workers of board {board} died one after the other: {error}") from None
+        except FutureCancelledError as error:
+            raise BoardUnreachable(f"the Dask scheduler {self._scheduler} dropped the work: {error.reason}") from None
         else:
             return found
         finally:
@@ -117,13 +120,22 @@ class OnDask:
             future.release()
 
     async def _require_worker(self, board: str) -> None:
-        if not await self._has_worker(board):
+        has_worker = await self._has_worker(board)
+        if self._client.scheduler is None:
+            raise BoardUnreachable(f"the Dask scheduler {self._scheduler} is gone")
+        if not has_worker:
             raise BoardUnreachable(
                 f"no Dask worker has it: dask worker {self._scheduler} --resources '{_token(board)}=1'"
             )
 
     async def _has_worker(self, board: str) -> bool:
-        workers = (await self._client.scheduler.identity())["workers"]
+        # None once the link was lost and could not be made again.
+        if self._client.scheduler is None:
+            return False
+        try:
+            workers = (await self._client.scheduler.identity())["workers"]
+        except OSError:
+            return False
         return any(_token(board) in worker["resources"] for worker in workers.values())
 
 

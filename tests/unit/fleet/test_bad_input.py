@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ def nothing_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ([*RUN, "--pool", "empty.toml"], 2, "empty.toml: names no board"),
         ([*RUN, "--board", "/x.sock", "--request-id", "-x"], 2, "--request-id '-x': must be 1 to 95"),
         ([*RUN, "--board", "/x.sock", "--repeat", "0"], 2, "--repeat"),
+        ([*RUN, "-m", "same.toml", "--board", "/x.sock"], 2, "fa-demo-tiny, same.toml: two of them are the same"),
         (["fleet", "--json", "drift", "--results", "."], 2, "options of 'drift' belong behind it"),
         (["fleet", "drift", "--results", "none"], 2, "none: no such folder"),
         ([*RUN, "--board", "/x.sock"], 5, "none of 1 boards can be reached: unix:/x.sock"),
@@ -40,6 +42,7 @@ def test_one_line_and_the_code_of_its_kind(
 ) -> None:
     """Each mistake is one line at the end of standard error, with the exit code of its kind."""
     Path("bad.toml").write_text("board = 1\n")
+    Path("same.toml").write_text(resources.files("orinbench_profiles").joinpath("models/fa-demo-tiny.toml").read_text())
     Path("empty.toml").write_text("boards = []\n")
 
     assert main(words) == code
@@ -63,7 +66,8 @@ def test_without_dask_it_says_what_to_install(
     assert not list(Path().iterdir())
 
 
-def test_no_scheduler_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """An address where no scheduler listens is one line."""
+    monkeypatch.setattr("orinbench_client.fleet.on_dask._CONNECT_S", 0.5)
     assert main([*RUN, "--board", "/x.sock", "--scheduler", "tcp://127.0.0.1:1"]) == 2
     assert "--scheduler tcp://127.0.0.1:1: no Dask scheduler can be reached there" in capsys.readouterr().err
