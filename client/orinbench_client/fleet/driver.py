@@ -119,6 +119,8 @@ class Fleet:
         """
         if self._waiting:
             await asyncio.gather(*map(self._look, self._boards))
+            for board in reversed(self._boards):
+                self._drop_twin(board)
             self._require_any()
             await self._settle(self._boards)
             await self._drive()
@@ -173,6 +175,7 @@ class Fleet:
                 continue
             await asyncio.sleep(backoff.next())
             await self._look(board, again=True)
+            self._drop_twin(board)
             if board.sight is not None:
                 self._tell(f"{board.name}: is there again")
                 await self._settle([board])
@@ -287,14 +290,18 @@ class Fleet:
         except BoardRefused as error:
             self._leave_out(board, str(error))
             return
-        twin = next((each for each in self._boards if each.sight and sight.key_id == each.sight.key_id != ""), None)
-        if twin is not None:
-            self._leave_out(board, f"is the board {twin.name} by another address")
-            return
         board.sight, board.wait_s = sight, sight.wait_s
         for run in sight.runs:
             if run.seconds is not None:
                 self._durations.add(run.kind, board.name, run.seconds)
+
+    def _drop_twin(self, board: _Board) -> None:
+        """Leave out a board that is there by another address too."""
+        for other in self._boards:
+            if other is board or other.sight is None or board.sight is None:
+                continue
+            if other.sight.key_id == board.sight.key_id != "":
+                self._leave_out(board, f"is the board {other.name} by another address")
 
     async def _settle(self, boards: Sequence[_Board]) -> None:
         """Take up what boards have of our runs already, and stop what has its result, or comes to it, elsewhere."""
