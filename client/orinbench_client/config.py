@@ -57,6 +57,13 @@ def read_config() -> Config:
     return _checked(_parsed(_text(path), path), path)
 
 
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file that a user names. Raises BadInput."""
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file")
+    return _parsed(_text(path), path)
+
+
 def change_config(key: str, value: str | None) -> None:
     """Set a key, or remove it (None); see edit. The file is then readable by its owner alone. Raises BadInput."""
     path = config_file()

@@ -44,6 +44,11 @@ class Daemon:
         return self._process.pid
 
     @property
+    def alive(self) -> bool:
+        """Whether it was started and not ended here."""
+        return self._process is not None
+
+    @property
     def log(self) -> str:
         """Everything it has logged, over all its lives."""
         return (self.folder / "log").read_text()

@@ -104,9 +104,9 @@ def _group(runs: Sequence[ScoredRun], stray: Sequence[ScoredRun]) -> Group:
     unranked = [Unranked(run.facts, AXES, "; ".join(_obstacles(run))) for run in (*stray, *runs) if _obstacles(run)]
     chosen: list[ScoredRun] = []
     for run in runs:
-        voids = _voids(run.facts, development)
-        unranked += [Unranked(run.facts, axes, cause) for cause, axes in voids.items()]
-        if not _obstacles(run) and not any("accuracy" in axes for axes in voids.values()):
+        voided = voids(run.facts, development)
+        unranked += [Unranked(run.facts, axes, cause) for cause, axes in voided.items()]
+        if not _obstacles(run) and not any("accuracy" in axes for axes in voided.values()):
             chosen.append(run)
     chosen, surplus = _one_a_model(chosen)
     first = runs[0].facts
@@ -122,7 +122,7 @@ def _group(runs: Sequence[ScoredRun], stray: Sequence[ScoredRun]) -> Group:
     )
 
 
-def _voids(facts: RunFacts, development: bool) -> dict[str, tuple[Axis, ...]]:
+def voids(facts: RunFacts, development: bool) -> dict[str, tuple[Axis, ...]]:
     """Return what single causes void, by cause."""
     causes: dict[str, set[Axis]] = {}
     for violation in facts.violations:

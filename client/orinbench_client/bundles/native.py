@@ -105,6 +105,11 @@ def fetched(results: Path, run: Run) -> Path | None:
     return folder / run_id if not partial.exists() and _is_bundle_of(folder / run_id, run) else None
 
 
+def discard_partial(results: Path, suite_id: str, run_id: str) -> None:
+    """Remove what was fetched of a run that nobody will follow to its end."""
+    shutil.rmtree(results / suite_id / f".partial-{run_id}", ignore_errors=True)
+
+
 def _is_bundle_of(folder: Path, run: Run) -> bool:
     # A bundle from before the run was resumed has another digest.
     return folder.exists() and read_run(folder).record_digest == run.record_digest

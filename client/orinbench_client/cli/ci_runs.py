@@ -22,14 +22,13 @@ from orinbench_client.cli.common import seconds
 from orinbench_client.cli.following import Place, follow_here, watch_command
 from orinbench_client.cli.push import PushMeter
 from orinbench_client.errors import BoardRefused, BoardUnreachable, OrinbenchError, RunFailed
+from orinbench_client.follow.outcome import board_said_no
 from orinbench_client.scoring.bundle import score_bundle
 from orinbench_client.sdk import Client, Model, Submission, open_model, require_board, submit
 from orinbench_client.suites import Suite, find_suite, verify_suite
 
 # The first revision whose daemons give up waiting.
 _QUEUE_TIMEOUT_API = 2
-# Why a run ended before its first sample because the board would not do.
-_BOARD_SAID_NO = ("PREFLIGHT_FAILED", "GPU_IN_USE", "BOARD_WEDGED")
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def _require_baseline(baseline: Finished, suite: Suite, board: Board) -> None:
 
 async def _why_not(client: Client, run: Run, bundle: Path) -> OrinbenchError:
     name = run.name.removeprefix("runs/")
-    if run.failure.reason in _BOARD_SAID_NO and not run.accepted_samples:
+    if board_said_no(run):
         return BoardRefused(f"run {name}: {run.failure.message}: see {bundle}", run.failure.reason)
     if run.state != RUN_STATE_CANCELLED:
         return RunFailed(f"run {name} failed: {run.failure.message or run.failure.reason}: see {bundle}")

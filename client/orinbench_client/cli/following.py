@@ -143,11 +143,17 @@ def _graded(score: dict[str, Any]) -> list[str]:
     ]
 
 
+def score_figures(found: dict[str, Any]) -> list[str]:
+    """Return the score of an outcome for people; nothing where there is none."""
+    score = found.get("score")
+    if not score:
+        return []
+    return _graded(score) if "scorer" in score else _error_rates(score)
+
+
 def figures(found: dict[str, Any]) -> list[str]:
     """Return the figures of an outcome for people."""
-    said: list[str] = []
-    if score := found.get("score"):
-        said += _graded(score) if "scorer" in score else _error_rates(score)
+    said = score_figures(found)
     if "rtf" in found:
         said.append(f"RTF {found['rtf']:.4f}")
     if memory := found.get("memory"):

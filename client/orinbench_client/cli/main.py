@@ -35,6 +35,7 @@ COMMANDS = {
     "demo": Command("demo", "demo", "Start a daemon here and run both demo models on it."),
     "run": Command("run", "run", "Run a model over a suite on a board, and score it."),
     "matrix": Command("matrix", "matrix", "Run several models over several suites on one board."),
+    "fleet": Command("fleet", "app", "Run models over suites on many boards."),
     "runs": Command("runs", "runs", "List the runs of a board, newest first."),
     "watch": Command("watch", "watch", "Follow a run from where you left it."),
     "cancel": Command("runs", "cancel", "Stop a queued or active run."),

@@ -78,9 +78,15 @@ def matrix(
         for row, each in enumerate(models)
         for column, (_, found) in enumerate(opened)
     ]
-    again = ["orinbench", "matrix", *_repeated("--suite", suite), *_repeated("--model", model), *place.options()]
-    again += ["--request-id", identity, *_set("--limit", limit), *_set("--warmup", warmup), *_set("--profile", profile)]
-    again += _set("--priority", priority or None)
+    again = ["orinbench", "matrix", *repeated("--suite", suite), *repeated("--model", model), *place.options()]
+    again += [
+        "--request-id",
+        identity,
+        *as_options("--limit", limit),
+        *as_options("--warmup", warmup),
+        *as_options("--profile", profile),
+    ]
+    again += as_options("--priority", priority or None)
     found = asyncio.run(_matrix(place, cells, profile, options, again))
     for outcome in found:
         if as_json:
@@ -152,9 +158,11 @@ def _names(outcomes: Sequence[dict[str, Any]]) -> str:
     return ", ".join(f"{outcome['model']} on {outcome['suite']}" for outcome in outcomes)
 
 
-def _repeated(option: str, values: Sequence[str]) -> list[str]:
+def repeated(option: str, values: Sequence[str]) -> list[str]:
+    """Return the words of an option that is given once for each value."""
     return [word for value in values for word in (option, value)]
 
 
-def _set(option: str, value: int | str | None) -> list[str]:
+def as_options(option: str, value: int | str | None) -> list[str]:
+    """Return the words of an option; none where it has no value."""
     return [option, str(value)] if value not in (None, "") else []

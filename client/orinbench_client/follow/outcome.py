@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from orinbench.v1.run_pb2 import RunPlan
+from orinbench.v1.run_pb2 import Run, RunPlan
 
 from orinbench_client.bundles.model import Counts
 from orinbench_client.bundles.results import load_run
@@ -16,6 +16,14 @@ from orinbench_client.errors import BadInput
 from orinbench_client.scoring.grades import Grading, find_scorer, stats_of
 from orinbench_client.statistics import Replicates, percentile_interval
 from orinbench_client.suites import Suite, open_suite, open_variant
+
+# Why a run ended before its first sample because the board would not do.
+_BOARD_SAID_NO = ("PREFLIGHT_FAILED", "GPU_IN_USE", "BOARD_WEDGED")
+
+
+def board_said_no(run: Run) -> bool:
+    """Tell whether a run ended before its first sample because the board would not do."""
+    return run.failure.reason in _BOARD_SAID_NO and not run.accepted_samples
 
 
 def matching_suite(plan: RunPlan, name: str | None, note: Callable[[str], None]) -> Suite | None:
