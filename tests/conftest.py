@@ -18,6 +18,7 @@ COMPLETE = os.environ.get("ORINBENCH_TEST_COMPLETE") == "1"
 HARDWARE = {"gpu": ("/dev/nvidia0", "/dev/nvgpu/igpu0"), "jetson": ("/etc/nv_tegra_release",)}
 # The Python whose environment gets torch then (scripts/test).
 MODELS_PYTHON = (3, 11)
+LONGEST_FIRST = ("faults", "integration", "jetson_sim", "contract", "oracle", "unit")
 
 
 def oracle_dir() -> Path:
@@ -42,11 +43,19 @@ def _lacking(item: pytest.Item) -> str | None:
     return None
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what cannot run here, each with its reason."""
+    """Skip what cannot run here, each with its reason. Files of long tests come first: none is left for last."""
     for item in items:
         if reason := _lacking(item):
             item.add_marker(pytest.mark.skip(reason=reason))
+    # Stable: within a folder the order stays random.
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    return LONGEST_FIRST.index(folder)
 
 
 def _may_skip(item: pytest.Item) -> bool:
