@@ -34,6 +34,8 @@ SAMPLES = 120
 CLIENTS = 2
 _PATIENCE_S = 300.0
 _PROGRESS_S = 8.0
+# How long a worker whose run is over may take to be gone.
+_GONE_S = 10.0
 
 
 @dataclass
@@ -248,7 +250,9 @@ class Chaos:
         with connect(self._daemon) as wire:
             before, after = self._size_after_runs(wire, 2), self._size_after_runs(wire, 8)
         self._hold(lambda: bounded(before, after))
-        orphans = [process.pid for process in workers_of(self._folder)]
+        until = time.monotonic() + _GONE_S
+        while (orphans := [process.pid for process in workers_of(self._folder)]) and time.monotonic() < until:
+            time.sleep(0.1)
         self._hold(lambda: _expect(not orphans, f"workers left behind: {orphans}"))
         scratch = [path.name for path in (self._folder / "data").glob("worker-*")]
         self._hold(lambda: _expect(not scratch, f"scratch folders left behind: {scratch}"))

@@ -151,7 +151,10 @@ def test_a_frozen_worker_of_a_killed_daemon_does_not_stay_beside_the_next(folder
         worker = daemon.worker
         worker.suspend()
         daemon.kill()
-        assert worker.status() == psutil.STATUS_STOPPED
+        until = time.monotonic() + 10
+        while worker.status() != psutil.STATUS_STOPPED:
+            assert time.monotonic() < until, worker.status()
+            time.sleep(0.01)
         daemon.start()
         assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
         with connect(daemon) as wire:
