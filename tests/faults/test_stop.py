@@ -142,8 +142,9 @@ def test_a_data_directory_that_cannot_be_written_is_a_start_failure(idle_daemon:
     assert f"orinbenchd: data_dir {data}: cannot be written: Read-only file system" in idle_daemon.log
 
 
-def test_a_frozen_worker_of_a_killed_daemon_does_not_stay_beside_the_next(folder: Path) -> None:
-    """Without a sandbox it cannot see that its daemon is gone; the next one ends it before it starts its own."""
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_frozen_worker_of_a_killed_daemon_does_not_stay_beside_the_next(folder: Path, noted: bool) -> None:
+    """It cannot see that its daemon is gone; the next one ends it before it starts its own, noted or not yet noted."""
     with running(folder, isolation="none") as daemon:
         with connect(daemon) as wire:
             run = wire.create(wire.plan(40, delay_ms=50))
@@ -155,6 +156,9 @@ def test_a_frozen_worker_of_a_killed_daemon_does_not_stay_beside_the_next(folder
         while worker.status() != psutil.STATUS_STOPPED:
             assert time.monotonic() < until, worker.status()
             time.sleep(0.01)
+        if not noted:
+            # The daemon was killed just after the start of its worker.
+            (folder / "data" / "worker.json").unlink()
         daemon.start()
         assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
         with connect(daemon) as wire:

@@ -1,7 +1,8 @@
 """The worker that a killed daemon left behind: no new one is started beside it.
 
 A worker ends by itself when its daemon is gone, but one that is stopped or stuck in the kernel does not. So the
-running worker is noted in a file of the data directory, and the next daemon ends it before it does anything else.
+running worker is noted in a file of the data directory, and the next daemon ends it before it does anything else. A
+daemon may die between the start of a worker and its note: whatever runs as a worker in a scratch folder goes too.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import structlog
 
 log = structlog.get_logger("worker")
 _NOTE = "worker.json"
+_PROGRAM = "orinbench_engines.worker"
 _LOOK_S = 0.05
 
 
@@ -35,6 +37,7 @@ def forget(data_dir: Path) -> None:
 async def end(data_dir: Path, reap_s: float) -> str:
     """End the worker of an earlier daemon; return why the board is wedged if it is still there after `reap_s`."""
     left = {pid: began for pid, began in _noted(data_dir).items() if began and _began(pid) == began}
+    left |= {pid: began for pid in _at_work(data_dir) if (began := _began(pid))}
     for pid in left:
         log.warning("ending the worker of an earlier daemon", pid=pid)
         # The first is the leader of its group; what is first in a sandbox takes all others there along.
@@ -57,6 +60,17 @@ def _noted(data_dir: Path) -> dict[int, str]:
         return pids if noted["boot_id"] == _boot_id() else {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
+
+
+def _at_work(data_dir: Path) -> Iterator[int]:
+    """Yield the workers of this data directory: by what they were started with, a sandbox's monitor among them."""
+    scratch = f"{data_dir}/worker-"
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = os.fsdecode((process / "cmdline").read_bytes())
+            place = str((process / "cwd").readlink())
+            if _PROGRAM in words and (scratch in words or place.startswith(scratch)):
+                yield int(process.name)
 
 
 def _began(pid: int) -> str:

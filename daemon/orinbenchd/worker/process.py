@@ -68,9 +68,11 @@ class WorkerProcess:
         tail = asyncio.create_task(_keep_tail(read_end), name=f"worker-{process.pid}-stderr")
         worker = cls(process, await Channel.open(ours), tail, limits)
         try:
-            # Nothing without a sandbox; and when none could be made, which standard error then tells.
-            if said := await _keep_tail(info):
-                worker._inside = _Inside(json.loads(said)["child-pid"])
+            # Nothing without a sandbox; and when none could be made, which standard error then tells. One that stands
+            # still says nothing: the deadline for the worker's first word ends it.
+            with contextlib.suppress(asyncio.TimeoutError):
+                if said := await asyncio.wait_for(_keep_tail(info), limits.start_s):
+                    worker._inside = _Inside(json.loads(said)["child-pid"])
         except BaseException:
             await worker.kill()
             raise
