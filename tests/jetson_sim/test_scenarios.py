@@ -53,7 +53,9 @@ def test_a_scenario_comes_out_as_it_says(path: Path) -> None:
         assert energy["coverage"] == pytest.approx(1.0)
         assert energy["true_j"] > 100
     if path.stem == "tegrastats-killed":
-        assert result["tegrastats"] == {"restarts": 1, "gaps": 1}
+        # On a slow machine a late reading is a gap, too.
+        assert result["tegrastats"]["restarts"] == 1
+        assert result["tegrastats"]["gaps"] >= 1
         assert result["samples"] == 40
 
 

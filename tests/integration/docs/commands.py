@@ -84,7 +84,8 @@ def _client_problem(arguments: list[str], complete: bool) -> str | None:
                 kept = context._protected_args if hasattr(context, "_protected_args") else context.protected_args
                 rest = [*kept, *context.args]
                 if not rest:
-                    return None if not complete else f"{name} is no whole command"
+                    whole = getattr(command, "invoke_without_command", False)
+                    return None if whole or not complete else f"{name} is no whole command"
                 name, command, arguments = command.resolve_command(context, rest)
     except typer.Exit:
         return None
