@@ -56,8 +56,10 @@ def test_without_dask_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where the extra is not installed, --scheduler is one line that names it, and nothing is made."""
-    monkeypatch.setitem(sys.modules, "dask", None)
+    for name in ("dask", "distributed"):
+        monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "orinbench_client.fleet.on_dask", raising=False)
+    monkeypatch.delattr("orinbench_client.fleet.on_dask", raising=False)
 
     assert main([*RUN, "--board", "/x.sock", "--scheduler", "tcp://h:1"]) == 2
     assert capsys.readouterr().err == (
