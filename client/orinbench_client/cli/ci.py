@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from orinbench_client.cli.common import HostOption, JsonOption, TokenOption, print_json
+from orinbench_client.cli.common import (
+    GiveUpOption,
+    HostOption,
+    JsonOption,
+    MaybeModelsOption,
+    MaybeSuitesOption,
+    PriorityOption,
+    ProfileOption,
+    TokenOption,
+    print_json,
+)
 from orinbench_client.errors import BadInput, GateNotMet
 
 if TYPE_CHECKING:
@@ -23,8 +33,6 @@ _STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 BundlesArgument = Annotated[
     list[Path] | None, typer.Argument(metavar="BUNDLE", help="Finished bundles to judge instead of running.")
 ]
-SuitesOption = Annotated[list[str] | None, typer.Option("--suite", "-s", help="Suite to run; may be repeated.")]
-ModelsOption = Annotated[list[str] | None, typer.Option("--model", "-m", help="Model to run; may be repeated.")]
 GateOption = Annotated[
     list[str] | None, typer.Option("--gate", metavar="GATE", help="Such as 'cer <= 0.065'; may be repeated.")
 ]
@@ -46,26 +54,23 @@ QueueOption = Annotated[
 TimeoutOption = Annotated[
     float | None, typer.Option("--timeout", metavar="SECONDS", min=1, help="Cancel a run that takes longer.")
 ]
-GiveUpOption = Annotated[
-    float, typer.Option("--give-up-after", metavar="SECONDS", min=1, help="End after so long without contact.")
-]
 JunitOption = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")]
 SummaryOption = Annotated[Path | None, typer.Option("--summary", metavar="FILE", help="Append a Markdown summary.")]
 
 
 def ci(
     bundles: BundlesArgument = None,
-    suite: SuitesOption = None,
-    model: ModelsOption = None,
+    suite: MaybeSuitesOption = None,
+    model: MaybeModelsOption = None,
     host: HostOption = None,
     token_file: TokenOption = None,
-    profile: Annotated[str, typer.Option(help="Hardware profile the board must be measured under.")] = "",
+    profile: ProfileOption = "",
     gate: GateOption = None,
     gates: GatesOption = None,
     baseline: BaselineOption = None,
     results: ResultsOption = None,
     request_id: RequestOption = None,
-    priority: Annotated[int, typer.Option(min=-10, max=10, help="Higher goes first; above 0 for admins.")] = 0,
+    priority: PriorityOption = 0,
     queue_timeout: QueueOption = None,
     timeout: TimeoutOption = None,
     give_up_after: GiveUpOption = 600.0,

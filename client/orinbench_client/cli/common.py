@@ -71,6 +71,32 @@ MaybeModelOption = Annotated[
         "--model", "-m", metavar="MODEL", help="Name of a model, or its .toml file.", autocompletion=model_names
     ),
 ]
+_SUITES = typer.Option(
+    "--suite", "-s", metavar="SUITE", help="As for 'run'; may be repeated.", autocompletion=suite_names
+)
+_MODELS = typer.Option(
+    "--model", "-m", metavar="MODEL", help="As for 'run'; may be repeated.", autocompletion=model_names
+)
+SuitesOption = Annotated[list[str], _SUITES]
+MaybeSuitesOption = Annotated[list[str] | None, _SUITES]
+ModelsOption = Annotated[list[str], _MODELS]
+MaybeModelsOption = Annotated[list[str] | None, _MODELS]
+ProfileOption = Annotated[
+    str, typer.Option(metavar="NAME", help="Hardware profile the board must be measured under; else its own.")
+]
+PriorityOption = Annotated[
+    int, typer.Option(metavar="N", min=-10, max=10, help="Higher goes first; above 0 for admins.")
+]
+GiveUpOption = Annotated[
+    float,
+    typer.Option(
+        "--give-up-after",
+        metavar="SECONDS",
+        min=1,
+        callback=finite,
+        help="End after so long without contact to the board.",
+    ),
+]
 
 
 def to_dict(message: Message) -> dict[str, Any]:

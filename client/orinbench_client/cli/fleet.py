@@ -18,12 +18,23 @@ from orinbench.v1.run_pb2 import RunOptions
 from orinbench_client.bundles.model import SUCCEEDED
 from orinbench_client.bundles.native import read_run
 from orinbench_client.bundles.results import open_bundle
-from orinbench_client.cli.common import JsonOption, finite, gibibytes, group, print_json, seconds
-from orinbench_client.cli.completion import host_names, model_names, suite_names
+from orinbench_client.cli.common import (
+    JsonOption,
+    MaybeModelsOption,
+    MaybeSuitesOption,
+    PriorityOption,
+    ProfileOption,
+    finite,
+    gibibytes,
+    group,
+    print_json,
+    seconds,
+)
+from orinbench_client.cli.completion import host_names
 from orinbench_client.cli.following import DEFAULT_RESULTS, ResultsOption, score_figures, scored
 from orinbench_client.cli.main import INTERRUPTED
 from orinbench_client.cli.matrix import as_options, repeated
-from orinbench_client.cli.run import LimitOption, PriorityOption, ProfileOption, RequestOption, WarmupOption
+from orinbench_client.cli.run import LimitOption, RequestOption, WarmupOption
 from orinbench_client.cli.terminal import plain, table
 from orinbench_client.errors import BadInput, RunFailed
 from orinbench_client.fleet.cells import make_cells
@@ -55,14 +66,6 @@ Examples:
 """
 app = group(_HELP)
 
-SuitesOption = Annotated[
-    list[str] | None,
-    typer.Option("--suite", "-s", metavar="SUITE", help="As for 'run'; may be repeated.", autocompletion=suite_names),
-]
-ModelsOption = Annotated[
-    list[str] | None,
-    typer.Option("--model", "-m", metavar="MODEL", help="As for 'run'; may be repeated.", autocompletion=model_names),
-]
 BoardsOption = Annotated[
     list[str] | None,
     typer.Option("--board", metavar="NAME|ADDRESS", help="A board; may be repeated.", autocompletion=host_names),
@@ -92,8 +95,8 @@ SchedulerOption = Annotated[
 @app.callback(invoke_without_command=True)
 def _fleet(
     context: typer.Context,
-    suite: SuitesOption = None,
-    model: ModelsOption = None,
+    suite: MaybeSuitesOption = None,
+    model: MaybeModelsOption = None,
     board: BoardsOption = None,
     pool: PoolOption = None,
     profile: ProfileOption = "",

@@ -17,7 +17,7 @@ from orinbench_profiles import list_declarations
 
 from orinbench_client.bundles.model import SUCCEEDED
 from orinbench_client.bundles.results import open_bundle
-from orinbench_client.cli.common import finite, gibibytes, print_json
+from orinbench_client.cli.common import gibibytes, print_json
 from orinbench_client.cli.main import INTERRUPTED
 from orinbench_client.cli.terminal import STATES, paint
 from orinbench_client.cli.view import open_view
@@ -32,16 +32,6 @@ from orinbench_client.suites import Suite
 
 DEFAULT_RESULTS = Path("results")
 ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Where bundles are kept.")]
-GiveUpOption = Annotated[
-    float,
-    typer.Option(
-        "--give-up-after",
-        metavar="SECONDS",
-        min=1,
-        callback=finite,
-        help="End after so long without contact to the board.",
-    ),
-]
 
 
 @dataclass(frozen=True)

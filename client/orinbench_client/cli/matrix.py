@@ -8,17 +8,24 @@ import sys
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from orinbench.v1.run_pb2 import Run, RunOptions
 
 from orinbench_client.bundles.model import SUCCEEDED
-from orinbench_client.cli.common import HostOption, JsonOption, TokenOption, print_json
-from orinbench_client.cli.completion import model_names, suite_names
+from orinbench_client.cli.common import (
+    GiveUpOption,
+    HostOption,
+    JsonOption,
+    ModelsOption,
+    PriorityOption,
+    ProfileOption,
+    SuitesOption,
+    TokenOption,
+    print_json,
+)
 from orinbench_client.cli.following import (
     DEFAULT_RESULTS,
-    GiveUpOption,
     Place,
     ResultsOption,
     figures,
@@ -26,21 +33,12 @@ from orinbench_client.cli.following import (
     scored,
 )
 from orinbench_client.cli.push import PushMeter
-from orinbench_client.cli.run import LimitOption, PriorityOption, ProfileOption, RequestOption, WarmupOption
+from orinbench_client.cli.run import LimitOption, RequestOption, WarmupOption
 from orinbench_client.cli.terminal import table
 from orinbench_client.errors import BoardRefused, RunFailed
 from orinbench_client.follow.session import require_writable
 from orinbench_client.sdk import Client, Model, Submission, open_model, require_board, submit
 from orinbench_client.suites import Suite, open_suite
-
-SuitesOption = Annotated[
-    list[str],
-    typer.Option("--suite", "-s", metavar="SUITE", help="As for 'run'; may be repeated.", autocompletion=suite_names),
-]
-ModelsOption = Annotated[
-    list[str],
-    typer.Option("--model", "-m", metavar="MODEL", help="As for 'run'; may be repeated.", autocompletion=model_names),
-]
 
 
 def matrix(

@@ -14,9 +14,12 @@ import typer
 from orinbench.v1.run_pb2 import Run, RunOptions
 
 from orinbench_client.cli.common import (
+    GiveUpOption,
     HostOption,
     JsonOption,
     ModelOption,
+    PriorityOption,
+    ProfileOption,
     SuiteOption,
     TokenOption,
     finite,
@@ -25,7 +28,6 @@ from orinbench_client.cli.common import (
 )
 from orinbench_client.cli.following import (
     DEFAULT_RESULTS,
-    GiveUpOption,
     Place,
     ResultsOption,
     conclude,
@@ -54,9 +56,6 @@ def _fits(value: int | None) -> int | None:
     return value
 
 
-ProfileOption = Annotated[
-    str, typer.Option(metavar="NAME", help="Hardware profile the board must be measured under; else its own.")
-]
 RequestOption = Annotated[
     str | None,
     typer.Option(
@@ -70,9 +69,6 @@ LimitOption = Annotated[
 WarmupOption = Annotated[
     int | None,
     typer.Option(metavar="N", min=0, callback=_fits, help="Inferences before the first measured one."),
-]
-PriorityOption = Annotated[
-    int, typer.Option(metavar="N", min=-10, max=10, help="Higher goes first; above 0 for admins.")
 ]
 TimeLimitOption = Annotated[
     float | None,

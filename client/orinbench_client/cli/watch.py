@@ -9,10 +9,9 @@ from typing import Annotated
 
 import typer
 
-from orinbench_client.cli.common import HostOption, JsonOption, RunArgument, TokenOption, run_name
+from orinbench_client.cli.common import GiveUpOption, HostOption, JsonOption, RunArgument, TokenOption, run_name
 from orinbench_client.cli.following import (
     DEFAULT_RESULTS,
-    GiveUpOption,
     Place,
     ResultsOption,
     conclude,
