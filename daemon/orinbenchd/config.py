@@ -170,6 +170,11 @@ class Config(Section):
         """The database of all runs and records."""
         return self.data_dir / "journal.sqlite"
 
+    @property
+    def downloads(self) -> Path:
+        """The folder of what is fetched from hubs, one folder a model, until it is whole."""
+        return self.data_dir / "hub"
+
     @model_validator(mode="after")
     def _doors(self) -> Config:
         if self.socket is None and self.tcp is None:

@@ -161,7 +161,7 @@ class Daemon:
             self._on_wedged(wedged)
         await self._hub.start()
         boards = BoardService(config, profile, board, self._hub, self._manager, self._runtimes, seats, key)
-        preparer, silence_s = ModelPreparer(store, config.data_dir), config.limits.upload_silence_s
+        preparer, silence_s = ModelPreparer(store, config), config.limits.upload_silence_s
         artifacts = ArtifactService(store, preparer, self._manager, silence_s)
         options = [*_OPTIONS, ("grpc.max_allowed_incoming_connections", config.limits.connections)]
         interceptor = Interceptor(doorkeeper, seats)

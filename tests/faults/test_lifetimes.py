@@ -108,7 +108,7 @@ def test_a_removed_run_keeps_its_request_id(folder: Path) -> None:
 
 
 def test_old_artifacts_go_and_needed_ones_stay(idle_daemon: Daemon, folder: Path) -> None:
-    """What was not asked for in a day is removed; what an unfinished run needs stays however old it is."""
+    """What was not asked for in a day is removed, also what was begun; what an unfinished run needs stays."""
     idle_daemon.start()
     with connect(idle_daemon) as wire:
         old, young = wire.put(b"old"), wire.put(b"young")
@@ -125,6 +125,13 @@ def test_old_artifacts_go_and_needed_ones_stay(idle_daemon: Daemon, folder: Path
     part = folder / "data" / "uploads" / ("0" * 64 + ".part")
     part.write_bytes(b"begun")
     os.utime(part, (past, past))
+    given_up, begun = (folder / "data" / "hub" / name for name in ("given-up", "begun"))
+    for download in (given_up, begun):
+        (download / "deep").mkdir(parents=True)
+        (download / "deep" / "part").write_bytes(b"part")
+        for path in (*download.rglob("*"), download):
+            os.utime(path, (past, past))
+    (begun / "deep" / "part").touch()
     with running(folder, retention={"artifact_days": 1}) as daemon, connect(daemon) as wire:
         while has(wire, old) == [True]:
             time.sleep(0.05)
@@ -132,4 +139,4 @@ def test_old_artifacts_go_and_needed_ones_stay(idle_daemon: Daemon, folder: Path
         wire.runs.CancelRun(run_pb2.CancelRunRequest(name=blocker.name))
         assert whole(list(wire.watch(waiting.name)), 3).state == record_pb2.RUN_STATE_SUCCEEDED
 
-    assert not part.exists()
+    assert (part.exists(), given_up.exists(), begun.exists()) == (False, False, True)

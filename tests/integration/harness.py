@@ -239,6 +239,11 @@ class Wire:
         for page in self.runs.WatchRun(run_pb2.WatchRunRequest(name=name, after_seq=after_seq)):
             yield from (record for record in page.records if record.seq)
 
+    def bookmarks(self, name: str) -> Iterator[record_pb2.ProgressRecord]:
+        """Yield the bookmarks of a run's stream until it ends."""
+        for page in self.runs.WatchRun(run_pb2.WatchRunRequest(name=name)):
+            yield from (body(record).progress for record in page.records if not record.seq)
+
     def until_sample(self, name: str, index: int) -> list[record_pb2.Record]:
         """Follow a run until a sample's result is there; return what was seen."""
         stream = self.runs.WatchRun(run_pb2.WatchRunRequest(name=name))

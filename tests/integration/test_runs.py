@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import grpc
 import psutil
 import pytest
 from orinbench.v1 import board_pb2, record_pb2, run_pb2
+from orinbenchd.services.runs import BOOKMARK_S
 
 from tests.integration.harness import (
     Daemon,
@@ -138,6 +140,27 @@ def test_priority_goes_first_and_the_queue_says_its_places(wire: Wire) -> None:
     wire.runs.CancelRun(run_pb2.CancelRunRequest(name=blocker.name))
     starts = [samples_of(list(wire.watch(run.name)))[0].start_monotonic_ns for run in (urgent, low)]
     assert starts[0] < starts[1]
+
+
+def test_a_watcher_learns_its_place_and_the_phase_when_they_change(wire: Wire) -> None:
+    """A queued run's stream says its place at once and each new one, then what the worker does, all unasked."""
+    blocker = wire.create(wire.plan(10_000, delay_ms=20))
+    run = wire.create(wire.plan(2, delay_ms=500))
+    began = time.monotonic()
+    told = wire.bookmarks(run.name)
+
+    assert next(told).queue_position == 1
+    plan = wire.plan(10_000, delay_ms=20)
+    plan.options.priority = 9
+    urgent = wire.create(plan)
+    assert next(told).queue_position == 2
+    wire.runs.CancelRun(run_pb2.CancelRunRequest(name=blocker.name))
+    assert next(told).queue_position == 1
+    wire.runs.CancelRun(run_pb2.CancelRunRequest(name=urgent.name))
+    phases = [said.phase for said in told if not said.HasField("queue_position")]
+    # Three quiet spells would make up for it.
+    assert time.monotonic() - began < 3 * BOOKMARK_S
+    assert [phase for phase in dict.fromkeys(phases) if phase in ("PROVING", "SAMPLING")] == ["PROVING", "SAMPLING"]
 
 
 def test_submitters_take_turns(folder: Path) -> None:

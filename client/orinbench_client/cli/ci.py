@@ -18,6 +18,7 @@ from orinbench_client.cli.common import (
     PriorityOption,
     ProfileOption,
     TokenOption,
+    finite,
     print_json,
 )
 from orinbench_client.errors import BadInput, GateNotMet
@@ -49,10 +50,12 @@ RequestOption = Annotated[
     typer.Option("--request-id", help="The same id again finds its runs; else made of the CI job's attempt."),
 ]
 QueueOption = Annotated[
-    float | None, typer.Option("--queue-timeout", metavar="SECONDS", min=1, help="Give up when not begun by then.")
+    float | None,
+    typer.Option("--queue-timeout", metavar="SECONDS", min=1, callback=finite, help="Give up when not begun by then."),
 ]
 TimeoutOption = Annotated[
-    float | None, typer.Option("--timeout", metavar="SECONDS", min=1, help="Cancel a run that takes longer.")
+    float | None,
+    typer.Option("--timeout", metavar="SECONDS", min=1, callback=finite, help="Cancel a run that takes longer."),
 ]
 JunitOption = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")]
 SummaryOption = Annotated[Path | None, typer.Option("--summary", metavar="FILE", help="Append a Markdown summary.")]
@@ -80,7 +83,8 @@ def ci(
 ) -> None:
     """Hold a board's figures against the gates of a CI job.
 
-    Suites are run with models, or finished bundles are taken.
+    Suites are run with models, or finished bundles are taken. When the job is ended (SIGTERM; SIGINT too without a
+    terminal) its run is cancelled.
 
     Exit codes: 0 all met, 1 a gate is not met, 2 bad input, 3 a run failed, 4 the board refused, 5 no board reached.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from signal import Signals
 
 from orinbench.v1.board_pb2 import Board
 from orinbench.v1.record_pb2 import RUN_STATE_CANCELLED, RUN_STATE_CANCELLING, RUN_STATE_SUCCEEDED
@@ -110,12 +112,17 @@ async def _run(client: Client, pair: Wanted, terms: Terms) -> Path:
     with PushMeter() as meter:
         made = await submit(client, submission, pair.request_id, meter.show)
     again = watch_command(made, pair.named, terms.place)
-    bundle = await follow_here(client, made, pair.suite, terms.place, again)
+    bundle = await follow_here(client, made, pair.suite, terms.place, again, _job_ends_with())
     run = await client.get_run(made.name)
     if run.state != RUN_STATE_SUCCEEDED:
         raise await _why_not(client, run, bundle)
     score_bundle(open_bundle(bundle), pair.suite)
     return bundle
+
+
+def _job_ends_with() -> set[Signals]:
+    """Return the signals after which nobody waits for the figures: at a terminal a Ctrl-C may only mean to leave."""
+    return {Signals.SIGTERM} if sys.stdin.isatty() else {Signals.SIGTERM, Signals.SIGINT}
 
 
 def _require_queue_timeout(board: Board, options: RunOptions) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from signal import Signals
 from typing import Annotated, Any
 
 import typer
@@ -23,7 +24,7 @@ from orinbench_client.cli.terminal import STATES, paint
 from orinbench_client.cli.view import open_view
 from orinbench_client.config import read_config
 from orinbench_client.errors import BadInput, RunFailed
-from orinbench_client.follow.interrupt import Detached, interruptible
+from orinbench_client.follow.interrupt import Detached, JobEnded, interruptible
 from orinbench_client.follow.outcome import outcome
 from orinbench_client.follow.session import follow
 from orinbench_client.scoring.bundle import score_bundle
@@ -60,19 +61,29 @@ class Place:
         return options + (["--results", str(self.results)] if self.results != DEFAULT_RESULTS else [])
 
 
-async def follow_here(client: Client, run: Run, suite: Suite | None, place: Place, again: Sequence[str]) -> Path:
+async def follow_here(
+    client: Client,
+    run: Run,
+    suite: Suite | None,
+    place: Place,
+    again: Sequence[str],
+    job_ends_with: Collection[Signals] = (),
+) -> Path:
     """Follow a run on this terminal and return its bundle. Ctrl-C leaves it, twice cancels it.
 
-    `again` is the command line that takes it up again.
+    `again` is the command line that takes it up again. A signal of `job_ends_with` cancels it at once.
     """
     try:
         with closing(open_view()) as view:
             view.note(_heading(run))
             return await interruptible(
                 follow(client, run, suite, place.results, view, Patience(give_up_s=place.give_up_s)),
-                lambda: client.cancel_run(run.name, "Ctrl-C at the client"),
+                lambda: client.cancel_run(run.name, "interrupted at the client"),
                 view.note,
+                job_ends_with=job_ends_with,
             )
+    except JobEnded as ended:
+        raise typer.Exit(128 + ended.number) from None
     except Detached:
         # Not through the view, which would break the line: it is there to be copied.
         print(f"the run goes on; to follow it again:\n  {shlex.join(again)}", file=sys.stderr)

@@ -165,7 +165,7 @@ async def _prove(address: Address, model: Model, suite: Suite) -> _Proof:
             async for record in client.watch(run.name):
                 proof.take(RecordBody.FromString(record.body))
         except asyncio.CancelledError:
-            await client.cancel_run(run.name, "Ctrl-C at the client")
+            await client.cancel_run(run.name, "interrupted at the client")
             raise
     return proof
 

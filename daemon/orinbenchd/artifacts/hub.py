@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import AsyncGenerator
@@ -33,6 +34,19 @@ _FORCED = {
     # Only plain HTTP goes on where it stopped.
     "HF_HUB_DISABLE_XET": "1",
 }
+
+
+def drop_downloads(folder: Path, before_ns: int) -> None:
+    """Remove the downloads in `folder` that brought nothing since a time, in nanoseconds since the epoch."""
+    for download in folder.glob("*/"):
+        try:
+            newest_ns = max(path.stat().st_mtime_ns for path in (download, *download.rglob("*")))
+        except FileNotFoundError:
+            # Something was renamed under us: it is being gone on with.
+            continue
+        if newest_ns < before_ns:
+            shutil.rmtree(download)
+            log.info("a download that was given up is removed", folder=download.name)
 
 
 async def run_hub(folder: Path, request: dict[str, Any]) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:

@@ -25,6 +25,7 @@ from orinbench_profiles import (
 from orinbenchd.artifacts.hub import run_hub
 from orinbenchd.artifacts.resolutions import Resolutions
 from orinbenchd.artifacts.store import ArtifactStore, StoredArtifact
+from orinbenchd.config import Config
 from orinbenchd.errors import (
     DaemonError,
     FailedPrecondition,
@@ -51,10 +52,10 @@ Response = artifact_pb2.PrepareModelResponse
 class ModelPreparer:
     """Prepares models, one after the other."""
 
-    def __init__(self, store: ArtifactStore, data_dir: Path) -> None:
+    def __init__(self, store: ArtifactStore, config: Config) -> None:
         self._store = store
-        self._resolutions = Resolutions(data_dir)
-        self._folder = data_dir / "hub"
+        self._resolutions = Resolutions(config.data_dir)
+        self._folder = config.downloads
         self._lock = asyncio.Lock()
 
     async def prepare(self, data: bytes, token: str) -> AsyncGenerator[Response, None]:

@@ -290,6 +290,7 @@ class RunManager:
         _DEQUEUED()
         self._queue.begin(live, self._live.values())
         self._active = live
+        self._queue_moved()
         self._execution = Execution(live, self._around, self._recorder(live))
         identity = self._around.board.identity()
         uptime_s = identity.uptime_s if identity.HasField("uptime_s") else None
@@ -329,6 +330,7 @@ class RunManager:
             self._live[live.run_id] = live
             self._limit_waiting(live)
             self._work_due.set()
+            self._queue_moved()
         return made
 
     async def _settle(self, live: LiveRun) -> None:
@@ -361,6 +363,12 @@ class RunManager:
         if self._live.pop(live.run_id, None) is not None:
             self.ended[pb.RunState.Name(live.run.state).removeprefix("RUN_STATE_").lower()] += 1
         self._recorders.pop(live.run_id, None)
+        self._queue_moved()
+
+    def _queue_moved(self) -> None:
+        """Wake whoever watches a queued run: its place may be another."""
+        for live in self.queued:
+            live.log.changed.fire()
 
     def _shown(self, live: LiveRun) -> run_pb2.Run:
         shown = run_pb2.Run()

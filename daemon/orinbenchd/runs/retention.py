@@ -1,4 +1,4 @@
-"""What has ended is kept for as long as the configuration says: runs in the journal, artifacts, begun uploads.
+"""What has ended is kept for as long as the configuration says: runs in the journal, artifacts, transfers left half-way.
 
 Nothing that an unfinished run needs is ever removed. A removed run leaves its id behind, so that who asks for it is
 told, and its space goes back to the disk: its records are deleted in small steps, then free pages are cut off.
@@ -16,6 +16,7 @@ from functools import partial
 import structlog
 from orinbench.v1 import run_pb2
 
+from orinbenchd.artifacts.hub import drop_downloads
 from orinbenchd.artifacts.store import ArtifactStore
 from orinbenchd.config import Config
 from orinbenchd.failpoints import failpoint
@@ -41,6 +42,7 @@ class Retention:
     def __init__(self, config: Config, writer: Writer, reader: Reader, store: ArtifactStore) -> None:
         self._limits = config.retention
         self._journal = config.journal
+        self._downloads = config.downloads
         self._writer = writer
         self._reader = reader
         self._store = store
@@ -73,6 +75,7 @@ class Retention:
         oldest_ns = time.time_ns() - int(days * _DAY_NS) if days is not None else 0
         if days is not None:
             self._store.drop_uploads(oldest_ns)
+            drop_downloads(self._downloads, oldest_ns)
         for artifact in stored:
             old = _CLOCK_SET_NS < artifact.used_ns < oldest_ns
             if (old or (gib is not None and size > gib * _GIB)) and artifact.digest not in needed:

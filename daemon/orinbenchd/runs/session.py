@@ -123,6 +123,7 @@ class Session:
     def _phase(self, phase: worker_pb2.Phase) -> None:
         self._deadlines.enter(phase)
         self._live.phase = worker_pb2.PhaseKind.Name(phase.kind).removeprefix("PHASE_KIND_")
+        self._live.log.changed.fire()
 
     def _ready(self, ready: worker_pb2.Ready) -> None:
         run = self._live.run

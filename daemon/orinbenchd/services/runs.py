@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import NamedTuple
 
 from orinbench.v1 import record_pb2 as pb
 from orinbench.v1 import run_pb2, run_pb2_grpc
@@ -20,6 +21,14 @@ BOOKMARK_S = 10.0
 _PAGE = failpoint("watch.page")
 # The largest number SQLite has.
 _LAST_SEQ = 2**63 - 1
+
+
+class Standing(NamedTuple):
+    """What a watcher who has every record may not know: the worker's phase, the place in the queue."""
+
+    state: pb.RunState
+    phase: str
+    position: int | None
 
 
 class RunService(run_pb2_grpc.RunServiceServicer):
@@ -115,6 +124,7 @@ class RunService(run_pb2_grpc.RunServiceServicer):
         log, cursor = live.log, after_seq
         if after_seq > log.last_seq:
             raise _beyond(after_seq)
+        said: Standing | None = None
         with self._manager.watching(live):
             while True:
                 page = await log.page(self._manager.reader, cursor)
@@ -125,8 +135,17 @@ class RunService(run_pb2_grpc.RunServiceServicer):
                     return
                 elif self._manager.draining:
                     raise Unavailable("DRAINING", "the daemon is going down; the run goes on when it is back")
-                elif log.durable_seq <= cursor and not await log.changed.wait(BOOKMARK_S):
-                    yield [live.bookmark(self._manager.position(live), self._manager.expected_wait_s(live))]
+                elif log.durable_seq <= cursor:
+                    # What no record says is said when it changes, and again when the stream is quiet for long.
+                    # Not before it is durable: a daemon that dies now comes back as it was.
+                    news = log.durable_seq == log.last_seq and said != self._standing(live)
+                    if news or not await log.changed.wait(BOOKMARK_S):
+                        said = self._standing(live)
+                        yield [live.bookmark(said.position, self._manager.expected_wait_s(live))]
+
+    def _standing(self, live: LiveRun) -> Standing:
+        queued = live.run.state == pb.RUN_STATE_QUEUED
+        return Standing(live.run.state, live.phase, self._manager.position(live) if queued else None)
 
 
 def _require_admin(otherwise: str) -> None:

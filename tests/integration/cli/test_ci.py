@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -154,6 +155,22 @@ def test_who_waits_too_long_and_who_takes_too_long(program: Orinbench, tmp_path:
         "cer <= 1": f"error: {line.removeprefix('orinbench: ')}"
     }
     assert "was cancelled: over its time limit of 1 s" in program.fails(3, "ci", *slow, *gate, "--timeout", "1")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_job_that_is_ended_takes_its_run_along(program: Orinbench, tmp_path: Path, number: signal.Signals) -> None:
+    """What a CI system sends to a cancelled job cancels the run on the board, and nothing else is begun there."""
+    slow, before = null_model(tmp_path, 1000), program.good("runs", "--json").splitlines()
+    started = program.start("ci", "-s", "fa-demo-v1", "-m", slow, "-m", "fa-demo-tiny", "--gate", "cer <= 1")
+    started.until("running")
+    started.press(number)
+    code, out, _ = started.end()
+    ended, *earlier = program.good("runs", "--json").splitlines()
+    name = json.loads(ended)["name"].removeprefix("runs/")
+
+    assert (code, out) == (128 + number, "")
+    assert earlier == before
+    assert "slow on fa-demo-v1: cancelled" in program.call("watch", name).stdout
 
 
 def test_nobody_answers(tmp_path: Path) -> None:
