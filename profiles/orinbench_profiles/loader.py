@@ -23,11 +23,6 @@ from orinbench_profiles.schema import (
     SuiteDeclaration,
 )
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 _PACKAGE = Path(__file__).parent
 # A declaration of a thousand files has not a tenth of it.
 _MAX_BYTES = 4 << 20
@@ -145,6 +140,11 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise DeclarationError(f"{path}: cannot be read: {error.strerror}") from None
     if len(data) > _MAX_BYTES:
         raise DeclarationError(f"{path}: larger than {_MAX_BYTES >> 20} MiB: this is no declaration")
+    # Not at the top: a worker reads no TOML, and its runtime need not have tomli.
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         return tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
