@@ -27,6 +27,9 @@ from orinbench_profiles.schema import plain_path
 _BLOCK = 1 << 20
 _PROGRESS_S = 0.5
 _WILD = frozenset("*?[")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+# So many tries in a row that bring nothing end a download.
+_FRUITLESS = 3
 
 
 class HubError(Exception):
@@ -179,14 +182,17 @@ class _Fetch:
         return kept if kept <= self.stated.bytes else 0
 
     def _download(self) -> None:
-        kept = self._kept()
+        kept, fruitless = self._kept(), 0
         while True:
             try:
                 self._download_from(kept)
                 return
-            except Exception:
-                # A link that breaks is taken up again for as long as every try brings something.
-                if (now := self._kept()) <= kept:
+            except Exception as error:
+                # A link that breaks is taken up again for as long as it brings something. What came of the library's
+                # last block may be lost with the link, so a try without any is no proof that it will not.
+                now = self._kept()
+                fruitless = 0 if now > kept else fruitless + 1
+                if not _link_broke(error, self._hub) or fruitless == _FRUITLESS:
                     raise
                 kept = now
 
@@ -313,7 +319,7 @@ def _told(wanted: Wanted, hub: Any, with_token: bool) -> Iterator[None]:
 
 def _meaning(error: Exception, wanted: Wanted, hub: Any, with_token: bool) -> HubError | None:
     errors, endpoint, repository = hub.errors, hub.constants.ENDPOINT, wanted.repository
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if isinstance(error, OSError) and error.errno in _FULL:
         return HubError("DISK_LOW", f"the disk is full: {wanted.folder} keeps what has come so far")
     if isinstance(error, errors.GatedRepoError):
         hint = "the token given may not read it" if with_token else "no token was given (HF_TOKEN)"
@@ -327,10 +333,17 @@ def _meaning(error: Exception, wanted: Wanted, hub: Any, with_token: bool) -> Hu
         status = error.response.status_code
         denied = status in (401, 403)
         return HubError("HUB_DENIED" if denied else "HUB_UNREACHABLE", f"{endpoint} answered {status} for {repository}")
-    if isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("httpx", "httpx2", "httpcore"):
+    if _link_broke(error, hub):
         line = (str(error).splitlines() or [""])[0]
         return HubError("HUB_UNREACHABLE", f"{endpoint} cannot be reached: {line or type(error).__name__}")
     return None
+
+
+def _link_broke(error: Exception, hub: Any) -> bool:
+    """Tell whether it was the way to the hub, not what the hub said."""
+    if isinstance(error, hub.errors.HfHubHTTPError) or getattr(error, "errno", None) in _FULL:
+        return False
+    return isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("httpx", "httpx2", "httpcore")
 
 
 def main() -> int:

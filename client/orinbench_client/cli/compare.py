@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,16 +14,9 @@ if TYPE_CHECKING:
     from orinbench_client.scoring.compare import Change, Comparison, Metric, Side
 
 
-class MetricName(str, Enum):
-    """The rates, as typer before 0.19 can take them."""
-
-    wer = "wer"
-    cer = "cer"
-
-
 FirstArgument = Annotated[Path, typer.Argument(metavar="FIRST", help="Folder of the first run.")]
 SecondArgument = Annotated[Path, typer.Argument(metavar="SECOND", help="Folder of the second run.")]
-MetricOption = Annotated[MetricName, typer.Option("--metric", help="Which rate is compared.")]
+MetricOption = Annotated[Literal["wer", "cer"], typer.Option("--metric", help="Which rate is compared.")]
 WorstOption = Annotated[int, typer.Option("--worst", metavar="N", min=0, help="How many samples are shown.")]
 NormalizerOption = Annotated[
     str | None, typer.Option("--normalizer", metavar="NAME", help="The score to compare; the suite's own if not given.")
@@ -36,7 +28,7 @@ _COLOURS = {"S": "yellow", "D": "red", "I": "cyan"}
 def compare(
     first: FirstArgument,
     second: SecondArgument,
-    metric: MetricOption = MetricName.wer,
+    metric: MetricOption = "wer",
     worst: WorstOption = 5,
     normalizer: NormalizerOption = None,
     as_json: JsonOption = False,
@@ -50,11 +42,11 @@ def compare(
     from orinbench_client.scoring import compare as comparing
 
     sides = comparing.load_side(first, normalizer), comparing.load_side(second, normalizer)
-    result = comparing.compare(*sides, metric.value)
+    result = comparing.compare(*sides, metric)
     if as_json:
-        print_json(_as_json(sides, result, metric.value, worst))
+        print_json(_as_json(sides, result, metric, worst))
     else:
-        print(_as_text(sides, result, metric.value, worst))
+        print(_as_text(sides, result, metric, worst))
 
 
 def _as_json(sides: tuple[Side, Side], result: Comparison, metric: Metric, worst: int) -> dict[str, object]:

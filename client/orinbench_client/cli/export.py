@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from orinbench_client.cli.common import JsonOption, print_json
 from orinbench_client.cli.score import BundlesArgument, SuiteOption, bundle_paths, suite_for
 
-
-class FormatName(str, Enum):
-    """The layouts, as typer before 0.19 can take them."""
-
-    peste_1 = "peste-1"
-    peste_2 = "peste-2"
-
-
-FormatOption = Annotated[FormatName, typer.Option("--format", help="The layout.")]
+FormatOption = Annotated[Literal["peste-1", "peste-2"], typer.Option("--format", help="The layout.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder that is not there yet.")]
 SourceOption = Annotated[
     str | None, typer.Option("--source", metavar="DIGEST", help="Of several imports the one with these specifications.")
@@ -29,7 +20,7 @@ SourceOption = Annotated[
 def export(
     bundles: BundlesArgument,
     out: OutOption,
-    form: FormatOption = FormatName.peste_1,
+    form: FormatOption = "peste-1",
     suite: SuiteOption = None,
     source: SourceOption = None,
     as_json: JsonOption = False,
@@ -53,9 +44,9 @@ def export(
             answers = suite_for(bundle, suite)
             if answers is None:
                 raise BadInput(f"{bundle.path}: the right answers are not in it: name its suite with --suite")
-            native.append(translate(bundle, answers, form.value))
-    export_peste(imported, native, out, form.value, source)
+            native.append(translate(bundle, answers, form))
+    export_peste(imported, native, out, form, source)
     if as_json:
-        print_json({"out": str(out), "format": form.value, "runs": len(found)})
+        print_json({"out": str(out), "format": form, "runs": len(found)})
     else:
-        print(f"{out}: {len(found)} runs as {form.value}")
+        print(f"{out}: {len(found)} runs as {form}")

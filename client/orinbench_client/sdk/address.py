@@ -14,6 +14,8 @@ from orinbench_client.config import Config, config_file, read_config
 from orinbench_client.errors import BadInput
 
 DEFAULT_PORT = 50061
+#: Where an installed daemon listens.
+SYSTEM_SOCKET = Path("/run/orinbench/orinbench.sock")
 _TLS = "tls://"
 # sun_path of Linux holds 108 bytes with its final zero.
 _SOCKET_PATH_MAX = 107
@@ -100,10 +102,9 @@ def parse_target(text: str) -> tuple[str, bool]:
 
 
 def _usual_socket() -> Path:
-    system = Path("/run/orinbench/orinbench.sock")
     runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if system.exists() or not runtime:
-        return system
+    if SYSTEM_SOCKET.exists() or not runtime:
+        return SYSTEM_SOCKET
     return Path(runtime) / "orinbench" / "orinbench.sock"
 
 

@@ -1,4 +1,4 @@
-"""What has ended is kept for as long as the configuration says: runs in the journal, artifacts, transfers left half-way.
+"""What has ended is kept for as long as the configuration says: runs in the journal, artifacts, half transfers.
 
 Nothing that an unfinished run needs is ever removed. A removed run leaves its id behind, so that who asks for it is
 told, and its space goes back to the disk: its records are deleted in small steps, then free pages are cut off.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import onnxruntime
 import pytest
 from orinbench.internal.v1.worker_pb2 import Prepare
 from orinbench.v1.record_pb2 import (
@@ -49,7 +50,10 @@ def test_the_pool_behind_the_hooks_is_what_counts(store: Store) -> None:
 
     assert [record.text for record in samples(said)] == ["ab", "b"]
     assert ready.environment.settings["gpu_allocator"] == "pycuda pool"
-    assert ready.environment.settings["nodes_on_cpu"] == "3 of 3: 1 Conv, 1 Transpose, 1 Unsqueeze"
+    # ONNX Runtime up to 1.23 does not tell where its nodes are.
+    tells = hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info")
+    told = "3 of 3: 1 Conv, 1 Transpose, 1 Unsqueeze" if tells else None
+    assert ready.environment.settings.get("nodes_on_cpu") == told
     assert memory.method == MEMORY_METHOD_ONNXRUNTIME_POOL
     assert memory.peak_allocated_bytes == 5 * MIB
     # pycuda's bins: a block may be up to a sixteenth larger than what was asked for.

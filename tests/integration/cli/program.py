@@ -8,8 +8,9 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,20 @@ class Orinbench:
         self._started.append(Started(process))
         return self._started[-1]
 
+    def draw(self, terminal: Terminal, *arguments: str, reports: bool = False) -> Started:
+        """Start with the terminal as input and as standard output, or as standard error with `reports`."""
+        process = subprocess.Popen(
+            [*PROGRAM, *arguments],
+            cwd=self.folder,
+            env={**self.environment, "TERM": "xterm", "COLUMNS": "100"},
+            stdin=terminal.theirs,
+            stdout=subprocess.PIPE if reports else terminal.theirs,
+            stderr=terminal.theirs if reports else subprocess.PIPE,
+            text=True,
+        )
+        self._started.append(Started(process))
+        return self._started[-1]
+
     def close(self) -> None:
         """End what a test started and did not wait for."""
         for started in self._started:
@@ -99,13 +114,13 @@ class Started:
         self.process.send_signal(number)
 
     def end(self) -> tuple[int, str, str]:
-        """Wait for its end; return exit code, standard output, and all of standard error."""
+        """Wait for its end; return exit code, standard output, and all of standard error, of what is no terminal."""
         try:
             out, rest = self.process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             self.close()
             raise
-        return self.process.returncode, out, "".join(self.seen) + rest
+        return self.process.returncode, out or "", "".join(self.seen) + (rest or "")
 
     def close(self) -> None:
         """End it if it still runs, and close its pipes."""
@@ -113,8 +128,8 @@ class Started:
             self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdout, self.process.stderr):
-            assert pipe is not None
-            pipe.close()
+            if pipe is not None:
+                pipe.close()
 
 
 def null_model(folder: Path, delay_ms: float) -> str:
@@ -135,22 +150,34 @@ def null_model(folder: Path, delay_ms: float) -> str:
 
 
 class Terminal:
-    """A terminal with a program at its other end."""
+    """A terminal with a program at its other end, who never waits for us: all it draws is taken at once."""
 
     def __init__(self) -> None:
         self._ours, self.theirs = pty.openpty()
+        self._drawn = b""
+        self._more = threading.Condition()
+        self._taker = threading.Thread(target=self._take, daemon=True)
+        self._taker.start()
 
-    def until(self, text: bytes, times: int = 1) -> bytes:
-        """Read until `text` was drawn so many times; return all that was drawn."""
-        seen = b""
-        while seen.count(text) < times:
-            seen += os.read(self._ours, 65536)
-        return seen
+    def until(self, text: bytes, times: int = 1) -> None:
+        """Wait until `text` was drawn so many times since the last call."""
+        with self._more:
+            assert self._more.wait_for(lambda: self._drawn.count(text) >= times, 60), self._drawn
+            self._drawn = b""
 
     def close(self) -> None:
         """Take both ends away."""
-        os.close(self._ours)
         os.close(self.theirs)
+        self._taker.join(5)
+        os.close(self._ours)
+
+    def _take(self) -> None:
+        # The last program that has the other end takes the terminal away with it.
+        with suppress(OSError):
+            while drawn := os.read(self._ours, 65536):
+                with self._more:
+                    self._drawn += drawn
+                    self._more.notify_all()
 
 
 @contextmanager

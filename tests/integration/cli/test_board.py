@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.program import PROGRAM, Orinbench, Terminal, null_model, program_in
+from tests.integration.cli.program import Orinbench, Terminal, null_model, program_in
 from tests.integration.harness import Daemon, running
 
 
@@ -79,39 +77,25 @@ def test_top_once(program: Orinbench) -> None:
 
 def test_top_on_a_terminal(program: Orinbench, terminal: Terminal) -> None:
     """On a terminal `top` draws frame after frame until Ctrl-C, which is no error."""
-    process = subprocess.Popen(
-        [*PROGRAM, "top", "--interval", "0.1"],
-        env={**program.environment, "TERM": "xterm"},
-        stdin=terminal.theirs,
-        stdout=terminal.theirs,
-        stderr=subprocess.PIPE,
-    )
-    with process:
-        terminal.until(b"cpu-dev", 3)
-        process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        assert (process.stderr.read(), process.wait(30)) == (b"", 0)
+    started = program.draw(terminal, "top", "--interval", "0.1")
+    terminal.until(b"cpu-dev", 3)
+    started.press()
+
+    assert started.end() == (0, "", "")
 
 
 def test_top_takes_a_lost_link_up_again(folder: Path, tmp_path: Path, terminal: Terminal) -> None:
     """A daemon that goes away is told above the last reading, and one that comes back is shown again."""
     with running(folder) as daemon, program_in(tmp_path, daemon) as program:
-        process = subprocess.Popen(
-            [*PROGRAM, "top", "--interval", "0.1"],
-            env={**program.environment, "TERM": "xterm", "COLUMNS": "100"},
-            stdin=terminal.theirs,
-            stdout=terminal.theirs,
-            stderr=subprocess.PIPE,
-        )
-        with process:
-            terminal.until(b"cpu-dev")
-            daemon.kill()
-            terminal.until(b"link lost, trying again")
-            daemon.start()
-            terminal.until(b"1 watching", 2)
-            process.send_signal(signal.SIGINT)
-            assert process.stderr is not None
-            assert (process.stderr.read(), process.wait(30)) == (b"", 0)
+        started = program.draw(terminal, "top", "--interval", "0.1")
+        terminal.until(b"cpu-dev")
+        daemon.kill()
+        terminal.until(b"link lost, trying again")
+        daemon.start()
+        terminal.until(b"1 watching", 2)
+        started.press()
+
+        assert started.end() == (0, "", "")
 
 
 def test_push_sends_once(program: Orinbench) -> None:
@@ -138,16 +122,9 @@ def test_runs_by_state(program: Orinbench, tmp_path: Path) -> None:
 
 def test_live_view_on_a_terminal(program: Orinbench, terminal: Terminal, tmp_path: Path) -> None:
     """On a terminal a run is drawn in place, and what it prints at the end is not."""
-    process = subprocess.Popen(
-        [*PROGRAM, "run", "-s", "fa-demo-v1", "-m", null_model(tmp_path, 20), "--json"],
-        cwd=tmp_path,
-        env={**program.environment, "TERM": "xterm", "COLUMNS": "100"},
-        stdin=terminal.theirs,
-        stdout=subprocess.PIPE,
-        stderr=terminal.theirs,
-    )
-    with process:
-        terminal.until(b"running")
-        assert process.stdout is not None
-        assert json.loads(process.stdout.read())["state"] == "succeeded"
-        assert process.wait(30) == 0
+    call = ("run", "-s", "fa-demo-v1", "-m", null_model(tmp_path, 20), "--json")
+    started = program.draw(terminal, *call, reports=True)
+    terminal.until(b"running")
+    code, out, _ = started.end()
+
+    assert (code, json.loads(out)["state"]) == (0, "succeeded")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from orinbench_client.errors import BadInput
+from orinbench_client.sdk import address
 from orinbench_client.sdk.address import Address, Tls, find_address, parse_target
 
 
@@ -85,8 +86,12 @@ def test_any_text_is_a_target_or_refused(text: str) -> None:
 
 def test_order_of_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The option wins over the variable, the variable over the config file, the file over the usual sockets."""
+    # A daemon may be installed on this very machine.
+    monkeypatch.setattr(address, "SYSTEM_SOCKET", tmp_path / "system.sock")
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/7")
     assert find_address() == Address("unix:/run/user/7/orinbench/orinbench.sock")
+    (tmp_path / "system.sock").touch()
+    assert find_address() == Address(f"unix:{tmp_path / 'system.sock'}")
     configure(tmp_path, 'host = "/c"\n')
     assert find_address() == Address("unix:/c")
     monkeypatch.setenv("ORINBENCH_HOST", "/b")
