@@ -14,8 +14,6 @@ from orinbenchd.doors.commands import add_commands
 from orinbenchd.start_error import StartError
 from orinbenchd.version import version
 
-# EX_CONFIG: systemd is told not to restart on it, for nothing gets better by trying again.
-START_FAILED = 78
 BAD_INPUT = 2
 
 
@@ -26,7 +24,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(options.action(options))
     except StartError as error:
         print(f"orinbenchd: {error}", file=sys.stderr)  # noqa: T201  # the one line for people
-        sys.exit(START_FAILED)
+        sys.exit(error.code)
 
 
 def _parser() -> argparse.ArgumentParser:

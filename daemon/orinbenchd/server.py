@@ -22,7 +22,7 @@ from orinbench.v1 import artifact_pb2, artifact_pb2_grpc, board_pb2, board_pb2_g
 from orinbench_profiles import DeclarationError, load_hardware
 
 from orinbenchd.artifacts.prepare import ModelPreparer
-from orinbenchd.artifacts.store import ArtifactStore
+from orinbenchd.artifacts.store import ArtifactStore, free_bytes
 from orinbenchd.board.board import Board
 from orinbenchd.config import Config
 from orinbenchd.doors.doorkeeper import Doorkeeper
@@ -42,7 +42,7 @@ from orinbenchd.services.board import BoardService
 from orinbenchd.services.interceptor import Interceptor
 from orinbenchd.services.runs import RunService
 from orinbenchd.signing import board_key
-from orinbenchd.start_error import StartError
+from orinbenchd.start_error import NoRoomError, StartError
 from orinbenchd.telemetry.setup import make_hub
 from orinbenchd.version import version
 from orinbenchd.worker import leftover
@@ -58,6 +58,8 @@ _GIB = 1 << 30
 _STOP_S = 5.0
 # Kept free on the disk for the journal, whatever is uploaded.
 _RESERVE = 64 << 20
+# Below this whatever is written at the start may fail.
+_NO_ROOM = 1 << 20
 _OPTIONS = [
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
@@ -98,7 +100,13 @@ class Daemon:
     async def serve(self) -> int:
         """Start, serve until a signal, stop. Returns the exit code. Raises StartError."""
         with _locked(self._config.data_dir):
-            await self._start()
+            try:
+                await self._start()
+            except (OSError, StartError) as error:
+                if free_bytes(self._config.data_dir) > _NO_ROOM:
+                    raise
+                text = f"data_dir {self._config.data_dir}: the disk is full ({error}): make room, then start again"
+                raise NoRoomError(text) from None
             beat = asyncio.create_task(watchdog(self._problem), name="watchdog")
             try:
                 await self._stop.wait()
@@ -260,7 +268,9 @@ class Daemon:
         self._wedged_task = asyncio.ensure_future(serving)
 
     async def _problem(self) -> str:
-        """Say what is wrong with us, for the watchdog: the journal must answer."""
+        """Say what is wrong with us, for the watchdog: the journal must answer, or wait for room on the disk."""
+        if self._writer.full:
+            return ""
         await self._writer.submit(lambda connection: connection.execute("SELECT 1").fetchone())
         return ""
 

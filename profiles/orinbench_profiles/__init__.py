@@ -2,6 +2,7 @@
 
 from orinbench_profiles.digest import canonical_json, digest_bytes, digest_file, is_digest
 from orinbench_profiles.loader import (
+    MAX_DECLARATION_BYTES,
     DeclarationError,
     Loaded,
     canonical_declaration,
@@ -27,6 +28,7 @@ from orinbench_profiles.schema import (
 )
 
 __all__ = [
+    "MAX_DECLARATION_BYTES",
     "DeclarationError",
     "FolderSource",
     "GithubSource",

@@ -24,8 +24,8 @@ from orinbench_profiles.schema import (
 )
 
 _PACKAGE = Path(__file__).parent
-# A declaration of a thousand files has not a tenth of it.
-_MAX_BYTES = 4 << 20
+#: A declaration of a thousand files has not a tenth of it.
+MAX_DECLARATION_BYTES = 4 << 20
 Kind = Literal["suites", "models", "hardware"]
 D = TypeVar("D", bound=Declaration)
 
@@ -135,11 +135,11 @@ def _named(kind: Kind, name: str) -> Path:
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
+            data = file.read(MAX_DECLARATION_BYTES + 1)
     except OSError as error:
         raise DeclarationError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(data) > _MAX_BYTES:
-        raise DeclarationError(f"{path}: larger than {_MAX_BYTES >> 20} MiB: this is no declaration")
+    if len(data) > MAX_DECLARATION_BYTES:
+        raise DeclarationError(f"{path}: larger than {MAX_DECLARATION_BYTES >> 20} MiB: this is no declaration")
     # Not at the top: a worker reads no TOML, and its runtime need not have tomli.
     if sys.version_info >= (3, 11):
         import tomllib

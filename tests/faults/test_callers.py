@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -14,7 +15,7 @@ from tests.integration.harness import Daemon, Wire, connect, reason_of
 
 
 def test_a_submitter_who_hangs_up_leaves_a_run_or_none(idle_daemon: Daemon) -> None:
-    """The call is cut off while its commit is under way: asking again gives that run, and it runs."""
+    """The call is cut off while its commit is under way: asking again gives that run, and it runs. Both are audited."""
     idle_daemon.start(ORINBENCH_FAILPOINTS="journal.commit.before=sleep(1500)*1")
     with connect(idle_daemon) as wire:
         plan = wire.plan(3)
@@ -25,6 +26,11 @@ def test_a_submitter_who_hangs_up_leaves_a_run_or_none(idle_daemon: Daemon) -> N
         history = list(wire.watch(run.name))
 
     assert whole(history, 3).state == record_pb2.RUN_STATE_SUCCEEDED
+    lines = [json.loads(line) for line in idle_daemon.log.splitlines() if '"CreateRun"' in line]
+    assert [(line["outcome"], line["reason"], line["on"]) for line in lines if line["channel"] == "audit"] == [
+        ("failed", "BROKEN_OFF", "null"),
+        ("done", "", run.name),
+    ]
 
 
 def test_of_many_who_resume_a_run_one_does(daemon: Daemon, wire: Wire) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 
 import grpc
 import pytest
@@ -34,6 +38,27 @@ def small_disk(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", data], check=True)
 
 
+@contextmanager
+def watched(folder: Path) -> Iterator[tuple[SimpleQueue[bytes], dict[str, str]]]:
+    """What a daemon tells systemd as it comes, and the variables that tell the daemon to."""
+    told: SimpleQueue[bytes] = SimpleQueue()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
+        server.bind(str(folder / "notify"))
+
+        def listen() -> None:
+            while message := server.recv(4096):
+                told.put(message)
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+        try:
+            yield told, {"NOTIFY_SOCKET": str(folder / "notify"), "WATCHDOG_USEC": "1500000"}
+        finally:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+                end.sendto(b"", str(folder / "notify"))
+            listener.join()
+
+
 def fill(data: Path) -> Path:
     """Write a file until the disk is full."""
     filler = data / "filler"
@@ -49,8 +74,11 @@ def fill(data: Path) -> Path:
 
 
 def test_a_full_disk_pauses_the_run_until_there_is_room(small_disk: Path, folder: Path) -> None:
-    """The run becomes PAUSED, goes on by itself when space is freed, and its history is whole, in one segment."""
-    with running(folder) as daemon, connect(daemon) as wire:
+    """The run becomes PAUSED, goes on by itself when space is freed, and its history is whole, in one segment.
+
+    Systemd is told all the time that the daemon lives.
+    """
+    with watched(folder) as (pings, by), running(folder, environment=by) as daemon, connect(daemon) as wire:
         plan = wire.plan(1500, delay_ms=2, text=TEXT)
         run = wire.create(plan)
         wire.until_sample(run.name, 10)
@@ -60,6 +88,8 @@ def test_a_full_disk_pauses_the_run_until_there_is_room(small_disk: Path, folder
         with pytest.raises(grpc.RpcError) as error:
             wire.create(plan)
         assert reason_of(error.value)[1] == "DISK_LOW"
+        # What was on its way when the disk became full may be one; more come of a daemon that is well.
+        assert [pings.get(timeout=30) for _ in range(pings.qsize() + 3)].count(b"WATCHDOG=1") >= 3
         filler.unlink()
         records = list(wire.watch(run.name))
 
@@ -114,7 +144,7 @@ def test_a_stop_on_a_full_disk_is_an_orderly_one(small_disk: Path, folder: Path)
 
 
 def test_a_daemon_killed_on_a_full_disk_comes_back(small_disk: Path, folder: Path) -> None:
-    """SIGKILL while paused loses no committed sample: with room again, the next daemon completes the run."""
+    """SIGKILL while paused loses no committed sample: the next daemon starts once there is room, and ends the run."""
     with running(folder) as daemon:
         with connect(daemon) as wire:
             run = wire.create(wire.plan(1500, delay_ms=2, text=TEXT))
@@ -123,6 +153,9 @@ def test_a_daemon_killed_on_a_full_disk_comes_back(small_disk: Path, folder: Pat
             while wire.get(run.name).state != record_pb2.RUN_STATE_PAUSED:
                 pass
         daemon.kill()
+        assert not daemon.launch()
+        assert daemon.ended() == 75
+        assert daemon.log.endswith("make room, then start again\n")
         filler.unlink()
         daemon.start()
         with connect(daemon) as wire:

@@ -62,6 +62,16 @@ CASES: dict[str, tuple[Callable[[Wire, Plan], None], str, str]] = {
         "DECLARATION_INVALID",
         "",
     ),
+    "weights where the declaration should be": (
+        lambda w, p: setattr(p, "model_digest", w.put(bytes(5 << 20))),
+        "DECLARATION_INVALID",
+        "",
+    ),
+    "a manifest without an end of line": (
+        lambda w, p: setattr(p, "inputs_digest", w.put(b"[" * (2 << 20))),
+        "DECLARATION_INVALID",
+        "",
+    ),
     "a declaration with unknown keys": (
         lambda w, p: setattr(p, "model_digest", w.put(b'{"id": "null", "trust_remote_code": true}')),
         "DECLARATION_INVALID",
@@ -98,13 +108,20 @@ def test_a_runtime_the_board_lacks_is_named(wire: Wire) -> None:
 
 
 def test_the_queue_has_an_end(folder: Path) -> None:
-    """Runs beyond the limit are refused; a repeated request of a queued one is not."""
+    """Runs beyond the limit are refused, resumed ones too; a repeated request of a queued one is not."""
     with running(folder, limits={"queue_length": 2}) as daemon, connect(daemon) as wire:
         plan = wire.plan(10_000, delay_ms=50)
+        failed = wire.create(plan)
+        wire.until_sample(failed.name, 0)
+        daemon.worker.kill()
+        list(wire.watch(failed.name))
         first = wire.create(plan, "one")
         wire.create(plan, "two")
         with pytest.raises(grpc.RpcError) as error:
             wire.create(plan, "three")
+        assert reason_of(error.value)[:2] == (grpc.StatusCode.RESOURCE_EXHAUSTED, "QUEUE_FULL")
+        with pytest.raises(grpc.RpcError) as error:
+            wire.runs.ResumeRun(run_pb2.ResumeRunRequest(name=failed.name))
         assert reason_of(error.value)[:2] == (grpc.StatusCode.RESOURCE_EXHAUSTED, "QUEUE_FULL")
         assert wire.create(plan, "one").name == first.name
 

@@ -14,6 +14,7 @@ from typing import Any
 import grpc
 import pytest
 from orinbench.v1 import artifact_pb2, board_pb2, run_pb2
+from orinbench_profiles import digest_bytes
 from orinbenchd.doors.tokens import TokenFile
 from orinbenchd.start_error import StartError
 
@@ -172,6 +173,26 @@ def test_a_silent_upload_is_ended_and_kept(daemon: Daemon, tokens: dict[str, str
         hold.set()
         missing = wire.artifacts.HasArtifacts(artifact_pb2.HasArtifactsRequest(digests=[digest])).missing
         assert [(artifact.digest, artifact.received_bytes) for artifact in missing] == [(digest, 4)]
+
+
+def test_an_upload_ends_with_its_token(daemon: Daemon) -> None:
+    """Of somebody whose token is revoked in mid-upload nothing more is taken, and the artifact never comes to be."""
+    token = orinbenchd(daemon, "token", "create", "--name", "ci", "--role", "submit").stdout.strip()
+    digest = digest_bytes(b"half and half")
+
+    def messages() -> Iterator[artifact_pb2.PutArtifactRequest]:
+        yield artifact_pb2.PutArtifactRequest(header=artifact_pb2.PutArtifactHeader(digest=digest, size_bytes=13))
+        yield artifact_pb2.PutArtifactRequest(chunk=b"half and")
+        TokenFile(daemon.folder / "data").revoke("ci")
+        yield artifact_pb2.PutArtifactRequest(chunk=b" half")
+
+    with Wire(target(daemon), token) as wire, connect(daemon) as local:
+        assert refused(lambda: wire.artifacts.PutArtifact(messages())) == (
+            grpc.StatusCode.UNAUTHENTICATED,
+            "TOKEN_INVALID",
+        )
+        request = artifact_pb2.HasArtifactsRequest(digests=[digest])
+        assert [artifact.received_bytes for artifact in local.artifacts.HasArtifacts(request).missing] == [8]
 
 
 def test_the_audit_log_tells_who_did_what(daemon: Daemon, tokens: dict[str, str]) -> None:

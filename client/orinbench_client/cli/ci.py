@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -21,6 +20,7 @@ from orinbench_client.cli.common import (
     finite,
     print_json,
 )
+from orinbench_client.cli.loop import run_loop
 from orinbench_client.errors import BadInput, GateNotMet
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _run(
     suites, models, request_id = what
     pairs = wanted(suites, models, demands.gates, demands.baselines, request_id, os.environ)
     require_writable(terms.place.results)
-    cases = asyncio.run(run_all(pairs, terms))
+    cases = run_loop(run_all(pairs, terms))
     return Job(cases, demands.gates.unused((case.suite, case.model) for case in cases))
 
 

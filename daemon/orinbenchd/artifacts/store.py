@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from orinbench_profiles import digest_bytes, is_digest
+from orinbench_profiles import MAX_DECLARATION_BYTES, digest_bytes, is_digest
 
 from orinbenchd.errors import InvalidArgument, NotFound, ResourceExhausted, disk_low, invalid_field
 from orinbenchd.failpoints import failpoint
@@ -74,9 +74,14 @@ class ArtifactStore:
         return True
 
     def read(self, digest: str) -> bytes:
-        """Return the bytes of a small artifact. Raises NotFound."""
+        """Return the bytes of a declaration. Raises NotFound, and InvalidArgument for what is too large for one."""
+        path = self.path(digest)
         try:
-            return self.path(digest).read_bytes()
+            # Before it is read: a file of weights would not fit beside the model that runs.
+            if (size := path.stat().st_size) > MAX_DECLARATION_BYTES:
+                text = f"artifact {digest} has {size} bytes: this is no declaration"
+                raise InvalidArgument("DECLARATION_INVALID", text, digest=digest)
+            return path.read_bytes()
         except FileNotFoundError:
             raise _not_found(digest) from None
 

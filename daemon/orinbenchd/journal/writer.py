@@ -61,6 +61,8 @@ class Writer:
         # Records of runs that are durable, counted by those who hand them in.
         self.records = 0
         self.times = CommitTimes()
+        # It waits for room on the disk: alive, but what is submitted now is not done soon.
+        self.full = False
         self._loop = asyncio.get_running_loop()
         self._connection = open_writer(path)
         self._on_full = on_full
@@ -137,7 +139,6 @@ class Writer:
 
     def _commit(self, batch: list[Item]) -> bool:
         """Commit, as often as it takes on a full disk; False when the daemon is told to stop meanwhile."""
-        full = False
         while True:
             try:
                 began = time.monotonic()
@@ -147,13 +148,14 @@ class Writer:
             except sqlite3.OperationalError as error:
                 if not is_disk_full(error):
                     raise
-                if not full:
-                    full = True
+                if not self.full:
+                    self.full = True
                     self._loop.call_soon_threadsafe(self._on_full, True)
                 if self._closing.wait(_RETRY_S):
                     return False
         _COMMITTED()
-        if full:
+        if self.full:
+            self.full = False
             self._loop.call_soon_threadsafe(self._on_full, False)
         self._loop.call_soon_threadsafe(_resolve, batch, results)
         return True

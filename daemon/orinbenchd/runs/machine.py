@@ -231,6 +231,7 @@ _TABLE: dict[tuple[pb.RunState, type], Callable[[Status, Any], Outcome]] = {
     (pb.RUN_STATE_RUNNING, DaemonDied): _recover,
     (pb.RUN_STATE_PAUSED, DiskRoom): _to(pb.RUN_STATE_RUNNING, "there is room again"),
     (pb.RUN_STATE_PAUSED, DiskFull): _stay,
+    (pb.RUN_STATE_PAUSED, AllAccepted): _to(pb.RUN_STATE_FINISHING, "", Summarise()),
     (pb.RUN_STATE_PAUSED, Failed): _fail,
     (pb.RUN_STATE_PAUSED, CancelAsked): _cancel,
     (pb.RUN_STATE_PAUSED, DaemonDied): _recover,

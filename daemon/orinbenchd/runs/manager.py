@@ -70,7 +70,7 @@ class RunManager:
         self.ended: Counter[str] = Counter()
         # Nothing is deleted while a new run is looked through, and no run is taken up twice.
         self._gate = asyncio.Lock()
-        self._retention = Retention(around.config, writer, reader, around.store)
+        self._retention = Retention(around.config, writer, reader, around.store, self._gate)
         self._unhurried: set[asyncio.Task[Any]] = set()
 
     # Life of the manager.
@@ -188,6 +188,7 @@ class RunManager:
             number, run = await self._stored(name)
             if run.state != pb.RUN_STATE_FAILED or not machine.resumable(run.failure):
                 raise _forbidden(run, "only a run that failed as hung, crashed, board or infrastructure can go on")
+            self._check_queue(run.submitter)
             live = await self._adopt(number, run)
             live.apply(machine.ResumeAsked())
             self._limit_unwatched(live)

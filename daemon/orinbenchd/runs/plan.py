@@ -22,6 +22,8 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 _KEYS = {"sample_id", "input", "attachments", "audio_seconds", "max_tokens"}
 _ARTIFACT_KEYS = {"digest", "bytes", "media_type"}
 _NAMED = 20
+# Of one sample with thousands of attachments.
+_LINE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,9 @@ def digests_of(plan: run_pb2.RunPlan, store: ArtifactStore) -> set[str]:
 def read_manifest(path: Path, digest: str) -> Iterator[ManifestLine]:
     """Yield the samples of a manifest, one line at a time. Raises InvalidArgument naming the line."""
     with path.open("rb") as file:
-        for number, raw in enumerate(file, 1):
+        for number, raw in enumerate(iter(lambda: file.readline(_LINE + 1), b""), 1):
+            if len(raw) > _LINE:
+                raise _bad_manifest(digest, number, f"longer than {_LINE} bytes: this is no line of a manifest")
             try:
                 yield _manifest_line(json.loads(raw))
             except (ValueError, TypeError, KeyError) as error:

@@ -37,15 +37,21 @@ _ENDED = ",".join(str(int(state)) for state in sorted(machine.TERMINAL))
 
 
 class Retention:
-    """Removes what is older or more than the limits. `artifacts` needs what unfinished runs need, by digest."""
+    """Removes what is older or more than the limits. `artifacts` needs what unfinished runs need, by digest.
 
-    def __init__(self, config: Config, writer: Writer, reader: Reader, store: ArtifactStore) -> None:
+    Whoever takes up an ended run holds `gate` meanwhile.
+    """
+
+    def __init__(
+        self, config: Config, writer: Writer, reader: Reader, store: ArtifactStore, gate: asyncio.Lock
+    ) -> None:
         self._limits = config.retention
         self._journal = config.journal
         self._downloads = config.downloads
         self._writer = writer
         self._reader = reader
         self._store = store
+        self._gate = gate
 
     @property
     def limited(self) -> bool:
@@ -84,7 +90,11 @@ class Retention:
                 log.info("artifact removed", digest=artifact.digest, bytes=artifact.size)
 
     async def _remove(self, number: int, reason: str) -> None:
-        run_id = await self._writer.submit(lambda journal: _bury(journal, number, reason))
+        async with self._gate:
+            run_id = await self._writer.submit(lambda journal: _bury(journal, number, reason))
+        if run_id is None:
+            # It was resumed since it was found.
+            return
         log.info("run removed", run=run_id, reason=reason)
         _REMOVED()
         await self._purge()
@@ -127,11 +137,15 @@ def _used_bytes(journal: sqlite3.Connection) -> int:
     return int((count - free) * size)
 
 
-def _bury(journal: sqlite3.Connection, number: int, reason: str) -> str:
-    query = "INSERT INTO removed SELECT number, id, request_id, ?, ? FROM runs WHERE number = ? RETURNING id"
-    (run_id,) = journal.execute(query, (time.time_ns(), reason, number)).fetchone()
+def _bury(journal: sqlite3.Connection, number: int, reason: str) -> str | None:
+    """Take an ended run out of the list and return its id; None if it goes on again."""
+    which = f"FROM runs WHERE number = ? AND state IN ({_ENDED})"
+    query = f"INSERT INTO removed SELECT number, id, request_id, ?, ? {which} RETURNING id"
+    found = journal.execute(query, (time.time_ns(), reason, number)).fetchone()
+    if found is None:
+        return None
     journal.execute("DELETE FROM runs WHERE number = ?", (number,))
-    return str(run_id)
+    return str(found[0])
 
 
 def _with_records(journal: sqlite3.Connection) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -88,6 +89,9 @@ class Interceptor(grpc.aio.ServerInterceptor):
                 call.request = _decode(data, parse)
                 _bind_run(call.request)
                 response = await inner(call.request, context)
+            except asyncio.CancelledError:
+                self._broken_off(call)
+                raise
             except Exception as error:  # noqa: BLE001  # the border: whatever it is, it becomes a Status
                 await self._abort(call, error)
             self._audit.done(call.action, call.caller, context.peer(), call.request, response)
@@ -101,7 +105,10 @@ class Interceptor(grpc.aio.ServerInterceptor):
             try:
                 self._enter(call)
                 with self._seats.take(method, call.caller):
-                    response = await inner(_decoded(messages, parse), context)
+                    response = await inner(self._admitted(call, messages, parse), context)
+            except asyncio.CancelledError:
+                self._broken_off(call)
+                raise
             except Exception as error:  # noqa: BLE001  # the border: whatever it is, it becomes a Status
                 await self._abort(call, error)
             self._audit.done(call.action, call.caller, context.peer(), None, response)
@@ -126,11 +133,24 @@ class Interceptor(grpc.aio.ServerInterceptor):
                         # Whoever's token was revoked meanwhile gets nothing more.
                         self._admit(call)
                         yield message
+            except (asyncio.CancelledError, GeneratorExit):
+                self._broken_off(call)
+                raise
             except Exception as error:  # noqa: BLE001  # the border: whatever it is, it becomes a Status
                 await self._abort(call, error)
             self._audit.done(call.action, call.caller, context.peer(), call.request, None)
 
         return outer
+
+    async def _admitted(self, call: _Call, messages: AsyncIterator[bytes], parse: _Parse) -> AsyncIterator[Any]:
+        async for data in messages:
+            # From whoever's token was revoked meanwhile nothing more is taken.
+            self._admit(call)
+            yield _decode(data, parse)
+
+    def _broken_off(self, call: _Call) -> None:
+        """Note a call whose answer nobody waits for any more; what it asked for may have been done."""
+        self._audit.failed(call.action, call.caller, call.context.peer(), call.request, "BROKEN_OFF", refused=False)
 
     def _enter(self, call: _Call) -> None:
         structlog.contextvars.bind_contextvars(rpc=call.action, peer=call.context.peer())

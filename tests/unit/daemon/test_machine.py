@@ -110,6 +110,18 @@ def test_only_some_failures_can_be_resumed(number: pb.FailureClass) -> None:
             m.handle(failed, m.ResumeAsked())
 
 
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_whatever_comes_to_a_running_run_may_come_while_it_waits_for_room(event: object) -> None:
+    """The disk fills at any moment, also behind the last sample: no event that a run can take fells a paused one."""
+    running = walk(m.BoardFree(), m.WorkerReady())
+    paused = walk(m.BoardFree(), m.WorkerReady(), m.DiskFull())
+    try:
+        m.handle(running, event)
+    except m.Impossible:
+        return
+    m.handle(paused, event)
+
+
 def test_every_state_survives_the_death_of_the_daemon() -> None:
     """In every state that is no end, a restart leads somewhere: nothing can be stuck."""
     for number in pb.RunState.values():
