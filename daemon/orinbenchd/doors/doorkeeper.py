@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import grpc
@@ -17,6 +18,29 @@ _SCHEME = "Bearer "
 _NAMES = ("x509_subject_alternative_name", "x509_common_name")
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What a caller shows: the address, the header `authorization`, the names in the certificate.
+
+    Read once, as the call comes in: gRPC crashes when it is asked about a call that is over.
+    """
+
+    peer: str
+    authorization: str
+    names: frozenset[str]
+
+    @classmethod
+    def by(cls, context: Context) -> Shown:
+        """Return what the caller of a call shows."""
+        given = dict(context.invocation_metadata() or ()).get("authorization", "")
+        shown = context.auth_context()
+        return cls(
+            context.peer(),
+            given if isinstance(given, str) else given.decode(errors="replace"),
+            frozenset(name.decode(errors="replace") for key in _NAMES for name in shown.get(key, ())),
+        )
+
+
 class Doorkeeper:
     """Knows callers. A token that was sent decides alone; without one the client's certificate does."""
 
@@ -30,24 +54,21 @@ class Doorkeeper:
                 "clients by their certificates in [[tls.clients]]"
             )
 
-    def identify(self, context: Context) -> Caller:
+    def identify(self, shown: Shown) -> Caller:
         """Return who calls. Raises Unauthenticated."""
-        if context.peer().startswith("unix:"):
+        if shown.peer.startswith("unix:"):
             return LOCAL
-        given = dict(context.invocation_metadata() or ()).get("authorization", "")
-        text = given if isinstance(given, str) else given.decode(errors="replace")
-        if text:
-            token = self._tokens.find(text.removeprefix(_SCHEME))
+        if shown.authorization:
+            token = self._tokens.find(shown.authorization.removeprefix(_SCHEME))
             if token is not None:
                 return Caller(token.name, token.role)
             raise _unknown("the token is not known here, or was revoked")
-        shown = context.auth_context()
-        names = {name.decode(errors="replace") for key in _NAMES for name in shown.get(key, ())}
         for client in self._clients:
-            if client.name in names:
+            if client.name in shown.names:
                 return Caller(client.name, client.role)
-        if names:
-            raise _unknown(f"no token was sent, and [[tls.clients]] has none of {', '.join(sorted(names))[:200]}")
+        if shown.names:
+            named = ", ".join(sorted(shown.names))[:200]
+            raise _unknown(f"no token was sent, and [[tls.clients]] has none of {named}")
         raise _unknown("no token was sent")
 
 

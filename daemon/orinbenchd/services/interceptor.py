@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from grpc_status import rpc_status
 
 from orinbenchd.doors.audit import Audit
-from orinbenchd.doors.doorkeeper import Context, Doorkeeper, require_role
+from orinbenchd.doors.doorkeeper import Context, Doorkeeper, Shown, require_role
 from orinbenchd.doors.roles import NOBODY, Caller
 from orinbenchd.doors.seats import Seats
 from orinbenchd.errors import (
@@ -94,7 +94,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
                 raise
             except Exception as error:  # noqa: BLE001  # the border: whatever it is, it becomes a Status
                 await self._abort(call, error)
-            self._audit.done(call.action, call.caller, context.peer(), call.request, response)
+            self._audit.done(call.action, call.caller, call.shown.peer, call.request, response)
             return response
 
         return outer
@@ -111,7 +111,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
                 raise
             except Exception as error:  # noqa: BLE001  # the border: whatever it is, it becomes a Status
                 await self._abort(call, error)
-            self._audit.done(call.action, call.caller, context.peer(), None, response)
+            self._audit.done(call.action, call.caller, call.shown.peer, None, response)
             return response
 
         return outer
@@ -138,7 +138,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
                 raise
             except Exception as error:  # noqa: BLE001  # the border: whatever it is, it becomes a Status
                 await self._abort(call, error)
-            self._audit.done(call.action, call.caller, context.peer(), call.request, None)
+            self._audit.done(call.action, call.caller, call.shown.peer, call.request, None)
 
         return outer
 
@@ -150,10 +150,10 @@ class Interceptor(grpc.aio.ServerInterceptor):
 
     def _broken_off(self, call: _Call) -> None:
         """Note a call whose answer nobody waits for any more; what it asked for may have been done."""
-        self._audit.failed(call.action, call.caller, call.context.peer(), call.request, "BROKEN_OFF", refused=False)
+        self._audit.failed(call.action, call.caller, call.shown.peer, call.request, "BROKEN_OFF", refused=False)
 
     def _enter(self, call: _Call) -> None:
-        structlog.contextvars.bind_contextvars(rpc=call.action, peer=call.context.peer())
+        structlog.contextvars.bind_contextvars(rpc=call.action, peer=call.shown.peer)
         self._admit(call)
         _caller.set(call.caller)
         structlog.contextvars.bind_contextvars(caller=call.caller.name)
@@ -161,7 +161,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
 
     def _admit(self, call: _Call) -> None:
         if not call.method.startswith(_OPEN):
-            call.caller = self._doorkeeper.identify(call.context)
+            call.caller = self._doorkeeper.identify(call.shown)
             require_role(call.method, call.caller)
 
     async def _abort(self, call: _Call, error: Exception) -> NoReturn:
@@ -175,7 +175,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
             error = _internal(incident)
         elif not refused and not isinstance(error, Unavailable):
             log.info("answered with an error", reason=error.reason, why=str(error))
-        self._audit.failed(call.action, call.caller, call.context.peer(), call.request, error.reason, refused)
+        self._audit.failed(call.action, call.caller, call.shown.peer, call.request, error.reason, refused)
         await call.context.abort_with_status(rpc_status.to_status(to_status(error)))
         raise AssertionError("abort_with_status returned")
 
@@ -187,6 +187,7 @@ class _Call:
         self.method = method
         self.action = method.rpartition("/")[2]
         self.context = context
+        self.shown = Shown.by(context)
         self.caller = NOBODY
         self.request: Any = None
 
