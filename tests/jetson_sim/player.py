@@ -1,6 +1,7 @@
 """Plays a power curve: a process that rewrites the rails' currents, so that the true energy is known.
 
-Usage: player.py ROOT. The curve stands in ROOT/sim/curve.json.
+Usage: player.py ROOT. The curve stands in ROOT/sim/curve.json. On a busy machine a step comes late, so what was really
+played, and when, goes into ROOT/sim/played.
 """
 
 from __future__ import annotations
@@ -37,6 +38,16 @@ class Curve:
         return self.mean_w * (end_s - start_s) + self.amplitude_w / omega * waves
 
 
+def played_j(root: Path, start_s: float, end_s: float) -> float:
+    """Return the energy in joules of what was played between two moments of CLOCK_MONOTONIC."""
+    steps = [tuple(map(float, line.split())) for line in (root / "sim/played").read_text().splitlines()]
+    ends = [at_s for at_s, _ in steps[1:]] + [end_s]
+    spans = (
+        (min(after, end_s) - max(at_s, start_s), power_w) for (at_s, power_w), after in zip(steps, ends, strict=True)
+    )
+    return sum(span_s * power_w for span_s, power_w in spans if span_s > 0)
+
+
 def save(root: Path, curve: Curve) -> None:
     """Note the curve for the player to play."""
     (root / "sim/curve.json").write_text(json.dumps(asdict(curve)))
@@ -51,12 +62,14 @@ def _set(path: Path, milliampere: int) -> None:
 def play(root: Path, curve: Curve, channels: Iterable[Path]) -> None:
     """Spread the module power evenly over the rails that make it up, for ever."""
     files = list(channels)
-    print("playing", flush=True)
-    while True:
-        share = curve.power_w(time.monotonic()) / len(files)
-        for path in files:
-            _set(path, round(share * 1000))  # the rails are at 1 V
-        time.sleep(STEP_S)
+    with (root / "sim/played").open("w", buffering=1) as played:
+        print("playing", flush=True)
+        while True:
+            power_w = curve.power_w(time.monotonic())
+            for path in files:
+                _set(path, round(power_w / len(files) * 1000))  # the rails are at 1 V
+            played.write(f"{time.monotonic()} {power_w}\n")
+            time.sleep(STEP_S)
 
 
 def _module_rails(root: Path) -> list[Path]:

@@ -138,7 +138,7 @@ async def play(scenario: Scenario, folder: Path) -> dict[str, Any]:
         curve=curve,
         prepare=scenario.prepare,
     ) as started:
-        run = _Run(scenario, started, curve)
+        run = _Run(scenario, started)
         await run.follow()
         return run.result()
 
@@ -146,10 +146,9 @@ async def play(scenario: Scenario, folder: Path) -> dict[str, Any]:
 class _Run:
     """One run on the rig, from the client's side."""
 
-    def __init__(self, scenario: Scenario, started: rig.Rig, curve: player.Curve | None) -> None:
+    def __init__(self, scenario: Scenario, started: rig.Rig) -> None:
         self._scenario = scenario
         self._rig = started
-        self._curve = curve
         self._states: list[str] = []
         self._violations: list[dict[str, Any]] = []
         self._samples: list[SampleRecord] = []
@@ -225,15 +224,15 @@ class _Run:
             "modes": self._modes,
             "tegrastats": {"restarts": self._restarts, "gaps": self._gaps},
         }
-        if self._curve is not None:
-            result["energy"] = self._energy(self._curve)
+        if self._scenario.power is not None:
+            result["energy"] = self._energy()
         result["differences"] = self._differences(result)
         return result
 
-    def _energy(self, curve: player.Curve) -> dict[str, float]:
+    def _energy(self) -> dict[str, float]:
         summary = self._finished.telemetry
         spans = [(s.start_monotonic_ns / 1e9, (s.start_monotonic_ns + s.window_ns) / 1e9) for s in self._samples]
-        true_j = sum(curve.energy_j(start, end) for start, end in spans)
+        true_j = sum(player.played_j(self._rig.board.root, start, end) for start, end in spans)
         return {"measured_j": summary.energy_j, "true_j": true_j, "coverage": summary.coverage}
 
     def _differences(self, result: dict[str, Any]) -> list[str]:
