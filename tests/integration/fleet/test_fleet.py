@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -21,6 +23,7 @@ from tests.integration.fleet.boards import (
     models,
     runs_of,
     span_s,
+    started_run,
     thaw_late,
 )
 from tests.integration.harness import Daemon, running
@@ -123,10 +126,52 @@ def test_a_board_on_which_everything_breaks_down(folder: Path, daemon: Daemon) -
         assert len(runs_of(bad)) == 2
 
 
-def _damage(daemon: Daemon) -> None:
-    """Have every worker of a daemon end at once, by other code in place of the link to ours."""
+@pytest.mark.parametrize("new_data", [True, False], ids=["left out", "away for good"])
+def test_who_waits_for_another_board_goes_on_without_it(folder: Path, daemon: Daemon, new_data: bool) -> None:
+    """A run breaks down on one board, and the other is lost before it tried it: the run failed, the rest is done."""
+    (folder / "other").mkdir()
+    other = Daemon(folder / "other", name="other")
+    with program_in(folder, daemon) as program, ExitStack() as ends:
+        ends.callback(other.close)
+        other.start()
+        program.good("config", "set", "first.address", str(daemon.socket))
+        program.good("config", "set", "other.address", str(other.socket))
+        engines = _damage(daemon)
+
+        boards = ("--board", "first", "--board", "other")
+        fleet = program.start(*SUITE, *models(folder, 0, 500, 1), *boards, "--give-up-after", str(GIVE_UP_S), "--json")
+        started_run(fleet, "other")
+        any("another board tries it" in line for line in fleet.seen) or fleet.until("another board tries it")
+        _repair(daemon, engines)
+        other.kill()
+        if new_data:
+            # A board that forgot the run, such as one that was set up anew.
+            other = Daemon(folder / "other", name="other", data_dir="new")
+            ends.callback(other.close)
+            other.start()
+        code, out, said = fleet.end()
+
+    assert code == 3, said
+    assert [(cell["state"], cell["board"]) for cell in cells(out)] == [
+        ("failed", "first"),
+        ("succeeded", "first"),
+        ("succeeded", "first"),
+    ]
+    assert "first: no other board can try slow-0 on fa-demo-v1: it has failed" in said
+
+
+def _damage(daemon: Daemon) -> Path:
+    """Have every worker of a daemon end at once, by other code in place of the link to ours; return what it led to."""
     engines = daemon.folder / "data" / "packages" / "orinbench_engines"
+    ours = engines.readlink()
     engines.unlink()
     engines.mkdir()
     (engines / "__init__.py").touch()
     (engines / "worker.py").write_text("raise SystemExit(1)\n")
+    return ours
+
+
+def _repair(daemon: Daemon, ours: Path) -> None:
+    engines = daemon.folder / "data" / "packages" / "orinbench_engines"
+    rmtree(engines)
+    engines.symlink_to(ours)
