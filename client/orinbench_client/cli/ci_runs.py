@@ -69,7 +69,7 @@ def wanted(
         suite = verify_suite(find_suite(name))
         for model in loaded:
             label, model_id = Labelled(suite.declaration.id, suite.digest), model.declaration.id
-            own = gates_of(gates, label.name, model_id)
+            own = gates_of(gates, baselines, label.name, model_id)
             paired = any(isinstance(gate, Regression) for gate in own)
             baseline = baseline_of(baselines, label, model_id) if paired else None
             if baseline is not None:

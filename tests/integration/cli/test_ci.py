@@ -101,6 +101,21 @@ def test_a_regression(cli: CommandLine, bundles: dict[str, str]) -> None:
     assert "ok    regression wer" in cli.ok("ci", small, "--baseline", tiny, "--gate", "regression wer")
 
 
+def test_a_baseline_is_compared_with_whatever_other_suites_have(
+    cli: CommandLine, bundles: dict[str, str], tmp_path: Path
+) -> None:
+    """A regression among another suite's gates does not stand in for that of the run whose baseline is given."""
+    gates = tmp_path / "gates.toml"
+    gates.write_text('[suites.other]\ngates = ["regression"]\n[suites.fa-demo-v1]\ngates = ["wer <= 1"]\n')
+
+    code, out, _ = cli("ci", bundles["fa-demo-tiny"], "--gates", gates, "--baseline", bundles["fa-demo-small"])
+    assert (code, "FAIL  regression" in out) == (1, True)
+
+    old = write_run(tmp_path, NativeRun(suite_id="fa-demo-v1"))
+    code, _, line = cli("ci", *SMALL, "--host", tmp_path / "none.sock", "--gates", gates, "--baseline", old)
+    assert (code, "it is of another suite: fa-demo-v1 sha256:" in line) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
