@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from shutil import rmtree
 
 import pytest
 
@@ -18,9 +17,11 @@ from tests.integration.fleet.boards import (
     cells,
     check_results,
     check_stray,
+    damage,
     faults,
     four_boards,
     models,
+    repair,
     runs_of,
     span_s,
     started_run,
@@ -111,7 +112,7 @@ def test_a_board_on_which_everything_breaks_down(folder: Path, daemon: Daemon) -
     with program_in(folder, daemon) as program, running(folder / "bad", name="bad") as bad:
         program.good("config", "set", "bad.address", str(bad.socket))
         program.good("config", "set", "good.address", str(daemon.socket))
-        _damage(bad)
+        damage(bad)
 
         out = program.call(*SUITE, *models(folder, 0, 1, 2), "--json")
         assert out.returncode == 0, out.stderr
@@ -119,7 +120,7 @@ def test_a_board_on_which_everything_breaks_down(folder: Path, daemon: Daemon) -
         assert "broke down there before the first sample, and works on good" in out.stderr
         assert len(runs_of(bad)) == 1
 
-        _damage(daemon)
+        damage(daemon)
         out = program.call(*SUITE, *models(folder, 0), "--json")
         assert out.returncode == 3, out.stderr
         assert [cell["state"] for cell in cells(out.stdout)] == ["failed"]
@@ -136,13 +137,13 @@ def test_who_waits_for_another_board_goes_on_without_it(folder: Path, daemon: Da
         other.start()
         program.good("config", "set", "first.address", str(daemon.socket))
         program.good("config", "set", "other.address", str(other.socket))
-        engines = _damage(daemon)
+        engines = damage(daemon)
 
         boards = ("--board", "first", "--board", "other")
         fleet = program.start(*SUITE, *models(folder, 0, 500, 1), *boards, "--give-up-after", str(GIVE_UP_S), "--json")
         started_run(fleet, "other")
         any("another board tries it" in line for line in fleet.seen) or fleet.until("another board tries it")
-        _repair(daemon, engines)
+        repair(daemon, engines)
         other.kill()
         if new_data:
             # A board that forgot the run, such as one that was set up anew.
@@ -158,20 +159,3 @@ def test_who_waits_for_another_board_goes_on_without_it(folder: Path, daemon: Da
         ("succeeded", "first"),
     ]
     assert "first: no other board can try slow-0 on fa-demo-v1: it has failed" in said
-
-
-def _damage(daemon: Daemon) -> Path:
-    """Have every worker of a daemon end at once, by other code in place of the link to ours; return what it led to."""
-    engines = daemon.folder / "data" / "packages" / "orinbench_engines"
-    ours = engines.readlink()
-    engines.unlink()
-    engines.mkdir()
-    (engines / "__init__.py").touch()
-    (engines / "worker.py").write_text("raise SystemExit(1)\n")
-    return ours
-
-
-def _repair(daemon: Daemon, ours: Path) -> None:
-    engines = daemon.folder / "data" / "packages" / "orinbench_engines"
-    rmtree(engines)
-    engines.symlink_to(ours)
