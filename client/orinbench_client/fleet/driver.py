@@ -373,8 +373,10 @@ class Fleet:
         if board.sight is not None:
             await self._settle([board])
         for cell, run in board.strays.items():
-            name = run.removeprefix("runs/") or "RUN"
-            self._tell(f"{board.name}: may still be at {cell.title}: orinbench cancel {name} --host {board.name}")
+            # Of a board that is there all were settled; one without a name was never made.
+            if run or board.sight is None:
+                words = f"cancel {run.removeprefix('runs/')}" if run else "runs"
+                self._tell(f"{board.name}: may still be at {cell.title}: orinbench {words} --host {board.name}")
 
     def _missed(self, cell: Cell) -> Outcome:
         """Return the outcome of a cell that no board took."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -125,6 +126,29 @@ def test_a_board_on_which_everything_breaks_down(folder: Path, daemon: Daemon) -
         assert out.returncode == 3, out.stderr
         assert [cell["state"] for cell in cells(out.stdout)] == ["failed"]
         assert len(runs_of(bad)) == 2
+
+
+def test_a_run_that_was_never_made_is_not_looked_for(folder: Path, daemon: Daemon) -> None:
+    """Of a board that was lost before it got a run, and is there again, nothing is said at the end."""
+    (folder / "idle").mkdir()
+    with program_in(folder, daemon) as program, running(folder / "idle", name="idle") as idle:
+        program.good("config", "set", "busy.address", str(daemon.socket))
+        program.good("config", "set", "idle.address", str(idle.socket))
+        boards = ("--board", "busy", "--board", "idle")
+        fleet = program.start(*SUITE, *models(folder, 60_000), *boards, "--give-up-after", str(GIVE_UP_S))
+        run = started_run(fleet, "busy")
+        idle.kill()
+        daemon.send(signal.SIGSTOP)
+        fleet.until("idle: given up for now")
+        daemon.send(signal.SIGCONT)
+        fleet.until("busy: is there again")
+        idle.start()
+        fleet.until("idle: is there again")
+        program.good("cancel", run.removeprefix("runs/"), "--host", "busy")
+        code, _, said = fleet.end()
+
+    assert code == 3, said
+    assert "may still be at" not in said
 
 
 @pytest.mark.parametrize("new_data", [True, False], ids=["left out", "away for good"])
