@@ -61,20 +61,26 @@ class _Key(NamedTuple):
 
 
 def group_runs(runs: Sequence[ScoredRun]) -> list[Group]:
-    """Return the boards that `runs` make, in a fixed order.
+    """Return the boards that `runs` make, in a fixed order. Each run is ranked in one, or listed with the cause.
 
-    A run that cannot be ranked never makes a board of its own where there is another: it is listed in the boards of
-    its suite, hardware and contract, or else in all of its suite.
+    A run that cannot be ranked is listed in the boards of its suite, hardware and contract, or else in all of its
+    suite; only where its suite has none does it make a board of its own.
     """
-    sound = [run for run in runs if not _obstacles(run)]
     unsound = [run for run in runs if _obstacles(run)]
+    members = _by_key(run for run in runs if not _obstacles(run))
+    groups = {
+        key: _group(group, [run for run in unsound if key in _homes(run, members)]) for key, group in members.items()
+    }
+    homeless = _by_key(run for run in unsound if not _homes(run, members))
+    groups |= {key: _group(group, []) for key, group in homeless.items()}
+    return [groups[key] for key in sorted(groups)]
+
+
+def _by_key(runs: Iterable[ScoredRun]) -> dict[tuple[_Key, str], list[ScoredRun]]:
     members: dict[tuple[_Key, str], list[ScoredRun]] = {}
-    for run in sound or unsound:
+    for run in runs:
         members.setdefault((_key(run), run.scored_by), []).append(run)
-    stray = unsound if sound else []
-    return [
-        _group(group, [run for run in stray if key in _homes(run, members)]) for key, group in sorted(members.items())
-    ]
+    return members
 
 
 def _key(run: ScoredRun) -> _Key:

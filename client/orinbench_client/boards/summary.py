@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from orinbench_client.boards.document import Document
 from orinbench_client.boards.tables import Table
 
 SCHEMA = "orinbench-summary-1"
+_PARTS = ("suite", "hardware", "execution_contract")
 
 
 class _Entry(NamedTuple):
@@ -21,23 +22,30 @@ class _Entry(NamedTuple):
 
 
 def summarise(documents: Sequence[Document]) -> Document:
-    """Return the rows of all boards by model, hardware and execution, in the order of their names."""
-    versions = Counter(suite_id for suite_id, _ in {(doc["suite"]["id"], doc["suite"]["digest"]) for doc in documents})
+    """Return the rows of all boards by model, hardware and execution, in the order of their names.
+
+    What has the same id and another digest goes by its id with part of the digest.
+    """
+    names = {part: _names(document[part] for document in documents) for part in _PARTS}
     rows: dict[tuple[str, str, str], dict[str, Any]] = {}
     suites: list[str] = []
     for document in documents:
-        label = document["suite"]["id"]
-        if versions[label] > 1:
-            label = f"{label}@{document['suite']['digest'][7:15]}"
-        place = (document["hardware"]["id"], document["execution_contract"]["id"])
-        for entry in _entries(document, label):
+        suite, hardware, execution = (names[part][document[part]["digest"]] for part in _PARTS)
+        for entry in _entries(document, suite):
             suites += [] if entry.suite in suites else [entry.suite]
-            rows.setdefault((entry.model, *place), {})[entry.suite] = entry.says
+            rows.setdefault((entry.model, hardware, execution), {})[entry.suite] = entry.says
     models = [
         {"model": model, "hardware": hardware, "execution": execution, "suites": says}
         for (model, hardware, execution), says in sorted(rows.items())
     ]
     return {"schema": SCHEMA, "suites": suites, "models": models}
+
+
+def _names(labels: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return what is told apart by digest, by it: the id, with part of the digest where several have the id."""
+    ids = {label["digest"]: label["id"] for label in labels}
+    versions = Counter(ids.values())
+    return {digest: name if versions[name] == 1 else f"{name}@{digest[7:15]}" for digest, name in ids.items()}
 
 
 def _entries(document: Document, label: str) -> Iterator[_Entry]:
@@ -71,12 +79,17 @@ def _tasks(document: Document, suite_digest: str, label: str) -> Iterator[_Entry
 
 
 def summary_table(summary: Document) -> Table:
-    """Return the summary as a table; a suite a model was not run on leaves its cell empty."""
+    """Return the summary as a table; a suite a model was not run on leaves its cell empty.
+
+    The execution is shown where it is not the same of all rows.
+    """
+    models = summary["models"]
+    shown = ["model", "hardware"] + (["execution"] if len({row["execution"] for row in models}) > 1 else [])
     cells = [
-        [row["model"], row["hardware"], *(_words(row["suites"].get(suite)) for suite in summary["suites"])]
-        for row in summary["models"]
+        [*(row[name] for name in shown), *(_words(row["suites"].get(suite)) for suite in summary["suites"])]
+        for row in models
     ]
-    return Table("All suites", ["Model", "Hardware", *summary["suites"]], cells)
+    return Table("All suites", [*map(str.capitalize, shown), *summary["suites"]], cells)
 
 
 def _words(says: dict[str, Any] | None) -> str:

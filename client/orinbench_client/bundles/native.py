@@ -48,8 +48,7 @@ class PartialRun:
             if not _NAME.match(name):
                 raise BadInput(f"{name!r}: no name for a folder: what the board sent is not to be trusted with paths")
         self.destination = results / suite_id / run_id
-        self._folder = results / suite_id / f".partial-{run_id}"
-        self._superseded = self._folder / "superseded"
+        self._folder = _partial_of(self.destination)
         self._log = RecordLog(self._folder / RECORDS)
         self.finished = False
         for body in self.replay():
@@ -83,11 +82,7 @@ class PartialRun:
         digest of the verdict; the partial file then stays.
         """
         self._log.close()
-        if not _is_bundle_of(self.destination, run):
-            if self.destination.exists():
-                # In one step: a folder that is half removed would be taken for a damaged bundle.
-                shutil.rmtree(self._superseded, ignore_errors=True)
-                self.destination.rename(self._superseded)
+        if make_way(self.destination, run):
             write_native(self.destination, run, read_frames(self._log.path))
         shutil.rmtree(self._folder)
         return self.destination
@@ -97,17 +92,35 @@ class PartialRun:
         self._log.close()
 
 
+def make_way(destination: Path, run: Run) -> bool:
+    """Tell whether the bundle of a run is still to be written; one from before the run was resumed is taken away.
+
+    It is gone for good when the partial run is discarded.
+    """
+    if _is_bundle_of(destination, run):
+        return False
+    if destination.exists():
+        superseded = _partial_of(destination) / "superseded"
+        # In one step: a folder that is half removed would be taken for a damaged bundle.
+        shutil.rmtree(superseded, ignore_errors=True)
+        superseded.parent.mkdir(exist_ok=True)
+        destination.rename(superseded)
+    return True
+
+
 def fetched(results: Path, run: Run) -> Path | None:
     """Return the bundle of a run if all of it was fetched before and put away, so that nothing need be written."""
-    folder = results / run.plan.suite_id
-    run_id = run.name.removeprefix("runs/")
-    partial = folder / f".partial-{run_id}"
-    return folder / run_id if not partial.exists() and _is_bundle_of(folder / run_id, run) else None
+    bundle = results / run.plan.suite_id / run.name.removeprefix("runs/")
+    return bundle if not _partial_of(bundle).exists() and _is_bundle_of(bundle, run) else None
 
 
 def discard_partial(results: Path, suite_id: str, run_id: str) -> None:
     """Remove what was fetched of a run that nobody will follow to its end."""
-    shutil.rmtree(results / suite_id / f".partial-{run_id}", ignore_errors=True)
+    shutil.rmtree(_partial_of(results / suite_id / run_id), ignore_errors=True)
+
+
+def _partial_of(bundle: Path) -> Path:
+    return bundle.with_name(f".partial-{bundle.name}")
 
 
 def _is_bundle_of(folder: Path, run: Run) -> bool:

@@ -78,19 +78,23 @@ def baseline_of(baselines: Sequence[Finished], suite: Labelled, model: str) -> F
     )
 
 
-def require_alike(baseline: Finished, suite: Labelled, hardware: Labelled, contract: Labelled) -> None:
-    """Raise BadInput, naming what differs, unless the baseline is of one suite, hardware profile and contract."""
-    own = baseline.run.facts
-    for what, one, other in (
-        ("suite", own.suite, suite),
-        ("hardware profile", own.hardware, hardware),
-        ("execution contract", own.contract, contract),
-    ):
-        if one.digest != other.digest:
-            raise BadInput(
-                f"{baseline.path}: is no baseline here: it is of another {what}: {one.name} {one.digest}, "
-                f"not {other.name} {other.digest}"
-            )
+def require_suite(baseline: Finished, suite: Labelled) -> None:
+    """Raise BadInput unless the baseline is of this suite, by digest."""
+    _require_same(baseline, "suite", baseline.run.facts.suite, suite)
+
+
+def require_place(baseline: Finished, hardware: Labelled, contract: Labelled) -> None:
+    """Raise BadInput, naming what differs, unless the baseline is of one hardware profile and contract."""
+    _require_same(baseline, "hardware profile", baseline.run.facts.hardware, hardware)
+    _require_same(baseline, "execution contract", baseline.run.facts.contract, contract)
+
+
+def _require_same(baseline: Finished, what: str, own: Labelled, other: Labelled) -> None:
+    if own.digest != other.digest:
+        raise BadInput(
+            f"{baseline.path}: is no baseline here: it is of another {what}: {own.name} {own.digest}, "
+            f"not {other.name} {other.digest}"
+        )
 
 
 def difference(baseline: Finished, finished: Finished, metric: str | None) -> Difference | None:
@@ -99,7 +103,8 @@ def difference(baseline: Finished, finished: Finished, metric: str | None) -> Di
     Raises BadInput for runs that are not of one suite, normaliser or scorer, profile and contract.
     """
     facts: RunFacts = finished.run.facts
-    require_alike(baseline, facts.suite, facts.hardware, facts.contract)
+    require_suite(baseline, facts.suite)
+    require_place(baseline, facts.hardware, facts.contract)
     one, other = baseline.run, finished.run
     if one.scored_by != other.scored_by:
         raise BadInput(f"{baseline.path}: is no baseline here: it is scored by {one.scored_by}, not {other.scored_by}")

@@ -53,9 +53,16 @@ class Job:
         return [verdict for case in self.cases for verdict in case.verdicts]
 
 
-def gates_of(gates: Gates, suite: str, model: str) -> list[Gate]:
-    """Return the gates of a run. Raises BadInput when there is none: it would pass whatever it does."""
+def gates_of(gates: Gates, baselines: Sequence[Finished], suite: str, model: str) -> list[Gate]:
+    """Return the gates of a run: whoever names a baseline wants to be compared with it, with or without such a gate.
+
+    Raises BadInput when there is none: the run would pass whatever it does.
+    """
     found = gates.of(suite, model)
+    if not any(isinstance(gate, Regression) for gate in found):
+        of_suite = any(baseline.run.facts.suite.name == suite for baseline in baselines)
+        # Without a regression anywhere a baseline of another suite is a mistake, which is then named.
+        found += [Regression()] if of_suite or (baselines and not gates.regressions) else []
     if not found:
         raise BadInput(f"no gate is for suite {suite} with model {model}: --gate 'cer <= 0.065', or --gates FILE")
     return found

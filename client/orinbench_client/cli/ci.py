@@ -122,13 +122,9 @@ class _Demands(NamedTuple):
 
 def _demands(file: Path | None, flags: list[str], paths: list[Path]) -> _Demands:
     from orinbench_client.ci.baseline import load_baselines
-    from orinbench_client.ci.gates import Gates, Regression, load_gates
+    from orinbench_client.ci.gates import load_gates
 
-    gates, baselines = load_gates(file, flags), load_baselines(paths)
-    if baselines and not gates.regressions:
-        # Whoever names a baseline wants to be compared with it.
-        gates = Gates([*gates.everywhere, Regression()], gates.suites, gates.models)
-    return _Demands(gates, baselines)
+    return _Demands(load_gates(file, flags), load_baselines(paths))
 
 
 def _run(
@@ -156,7 +152,7 @@ def _judge(demands: _Demands, paths: list[Path]) -> Job:
         raise typer.BadParameter("nothing to judge: give --suite and --model, or finished bundles")
     runs = [load_finished(path) for path in bundle_paths(paths)]
     named = [(finished.run.facts.suite.name, finished.run.facts.model.name) for finished in runs]
-    gates = [gates_of(demands.gates, *names) for names in named]
+    gates = [gates_of(*demands, *names) for names in named]
     cases = [judged(finished, own, demands.baselines) for finished, own in zip(runs, gates, strict=True)]
     return Job(cases, demands.gates.unused(named))
 

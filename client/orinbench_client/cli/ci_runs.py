@@ -17,7 +17,7 @@ from orinbench_client.bundles.native import RECORDS, decode
 from orinbench_client.bundles.records import read_frames
 from orinbench_client.bundles.results import open_bundle
 from orinbench_client.ci.attempt import request_id
-from orinbench_client.ci.baseline import Finished, baseline_of, load_finished, require_alike
+from orinbench_client.ci.baseline import Finished, baseline_of, load_finished, require_place, require_suite
 from orinbench_client.ci.gates import Gate, Gates, Regression
 from orinbench_client.ci.job import Case, gates_of, judged
 from orinbench_client.cli.common import seconds
@@ -62,16 +62,18 @@ def wanted(
     given_id: str | None,
     environment: Mapping[str, str],
 ) -> list[Wanted]:
-    """Load suites and models, and see that each pair has gates and what they need. Raises BadInput."""
+    """Load suites and models, and see that each pair has gates and a baseline of its suite. Raises BadInput."""
     loaded = [open_model(name) for name in models]
     found = []
     for name in suites:
         suite = verify_suite(find_suite(name))
         for model in loaded:
             label, model_id = Labelled(suite.declaration.id, suite.digest), model.declaration.id
-            own = gates_of(gates, label.name, model_id)
+            own = gates_of(gates, baselines, label.name, model_id)
             paired = any(isinstance(gate, Regression) for gate in own)
             baseline = baseline_of(baselines, label, model_id) if paired else None
+            if baseline is not None:
+                require_suite(baseline, label)
             # By digest: the variants of a suite share its name.
             made_id = request_id(environment, given_id, suite.digest, model.digest)
             found.append(Wanted(name, suite, model, own, baseline, made_id))
@@ -79,10 +81,20 @@ def wanted(
 
 
 async def run_all(pairs: Sequence[Wanted], terms: Terms) -> list[Case]:
-    """Run every pair and judge it. Raises BadInput; what a run or the board did wrong is in its case."""
+    """Run every pair and judge it. What a run or the board did wrong is in its case.
+
+    Raises BadInput before the first run for a baseline that the board's runs cannot be compared with.
+    """
     cases: list[Case] = []
     gone: BoardUnreachable | None = None
     async with Client(terms.place.address) as client:
+        try:
+            _require_baselines(pairs, await client.get_board())
+        except BoardUnreachable as error:
+            gone = error
+        except BoardRefused:
+            # Refused to each pair again, which says so in its case.
+            pass
         for pair in pairs:
             try:
                 if gone is not None:
@@ -105,9 +117,6 @@ async def _run(client: Client, pair: Wanted, terms: Terms) -> Path:
     board = await client.get_board()
     require_board(board, terms.profile)
     _require_queue_timeout(board, terms.options)
-    if pair.baseline is not None:
-        # Before the board's time is spent on a run that nothing can be compared with.
-        _require_baseline(pair.baseline, pair.suite, board)
     submission = Submission(pair.suite, pair.model, board.hardware_profile, terms.options)
     with PushMeter() as meter:
         made = await submit(client, submission, pair.request_id, meter.show)
@@ -134,13 +143,12 @@ def _require_queue_timeout(board: Board, options: RunOptions) -> None:
         )
 
 
-def _require_baseline(baseline: Finished, suite: Suite, board: Board) -> None:
-    require_alike(
-        baseline,
-        Labelled(suite.declaration.id, suite.digest),
-        Labelled(board.hardware_profile, board.hardware_profile_digest),
-        Labelled("this board's", board.execution_contract_digest),
-    )
+def _require_baselines(pairs: Sequence[Wanted], board: Board) -> None:
+    hardware = Labelled(board.hardware_profile, board.hardware_profile_digest)
+    contract = Labelled("this board's", board.execution_contract_digest)
+    for pair in pairs:
+        if pair.baseline is not None:
+            require_place(pair.baseline, hardware, contract)
 
 
 async def _why_not(client: Client, run: Run, bundle: Path) -> OrinbenchError:

@@ -79,8 +79,8 @@ class _Board:
     barred: dict[Cell, str] = field(default_factory=dict)
     #: Runs of ours that go on there, or may, since contact was lost, by the cell; "" where no name is known.
     strays: dict[Cell, str] = field(default_factory=dict)
-    #: A cell that broke down on it before the first sample: it gets no other until another board has tried that one.
-    doubt: Cell | None = None
+    #: What broke down on it before the first sample: it gets no other cell until another board has tried that one.
+    doubt: Outcome | None = None
 
     def may(self, cell: Cell) -> bool:
         return self.sight is not None and self.doubt is None and not self.refusal(cell)
@@ -91,6 +91,14 @@ class _Board:
         if self.sight is not None and runtime not in self.sight.runtimes:
             return f"it has no runtime {runtime!r}"
         return self.barred.get(cell, "")
+
+    def doubts(self, cell: Cell) -> bool:
+        """Tell whether it was this cell that broke down on it."""
+        return self.doubt is not None and self.doubt.cell is cell
+
+    def may_yet(self, cell: Cell) -> bool:
+        """Tell whether it takes a cell, now or when it is there again."""
+        return not self.left_out and self.doubt is None and not self.refusal(cell)
 
 
 class Fleet:
@@ -150,7 +158,9 @@ class Fleet:
                 for keeper in ended & keepers:
                     keeper.result()
                     keepers.discard(keeper)
-                if not self._at_work and not self._can_go_on() and not (ended and self._may_hope()):
+                if self._at_work or self._can_go_on() or (ended and self._may_hope()):
+                    continue
+                if not self._end_doubts(lambda _: True):
                     return
         finally:
             for keeper in keepers:
@@ -179,7 +189,7 @@ class Fleet:
             if board.sight is not None:
                 self._tell(f"{board.name}: is there again")
                 await self._settle([board])
-        self._changed.set()
+        self._dispatch()
 
     async def _next(self, board: _Board) -> Cell:
         self._free[board] = asyncio.get_running_loop().create_future()
@@ -188,6 +198,7 @@ class Fleet:
 
     def _dispatch(self) -> None:
         """Give free boards what they may take."""
+        self._end_doubts(lambda cell: not any(board.may_yet(cell) for board in self._boards))
         by_name = {board.name: board for board in self._boards}
         while True:
             waiting = {cell: self._able(cell) for cell in self._cells if cell in self._waiting}
@@ -228,24 +239,35 @@ class Fleet:
             if measured.fault:
                 self._leave_out(board, measured.fault)
                 self._give_back(cell)
-            elif measured.doubtful and self._second_opinion(board, cell, measured.bundle.name):
+            elif measured.doubtful and self._second_opinion(board, cell, measured.bundle):
                 self._give_back(cell)
             else:
                 self._accept(cell, board, measured.bundle)
 
-    def _second_opinion(self, board: _Board, cell: Cell, run: str) -> bool:
+    def _second_opinion(self, board: _Board, cell: Cell, bundle: Path) -> bool:
         """Have another board try what broke down on this one, if there is another and none did so yet."""
-        board.barred[cell] = f"its run {run} broke down there before the first sample"
-        if any(other.doubt is cell for other in self._boards) or not any(other.may(cell) for other in self._boards):
+        board.barred[cell] = f"its run {bundle.name} broke down there before the first sample"
+        if any(other.doubts(cell) for other in self._boards) or not any(other.may(cell) for other in self._boards):
             return False
         self._tell(f"{board.name}: {cell.title} broke down before its first sample: another board tries it")
-        board.doubt = cell
+        board.doubt = Outcome(cell, board.name, bundle)
         return True
+
+    def _end_doubts(self, hopeless: Callable[[Cell], bool]) -> bool:
+        """Let what broke down, and no other board can try any more, have failed; tell whether there was any."""
+        ended = False
+        for board in self._boards:
+            doubt = board.doubt
+            if doubt is not None and doubt.cell in self._waiting and hopeless(doubt.cell):
+                self._tell(f"{board.name}: no other board can try {doubt.cell.title}: it has failed")
+                self._finish(doubt)
+                ended = True
+        return ended
 
     def _decide(self, outcome: Outcome) -> None:
         """Leave out a board on which a cell broke down that another could do; else the cell is to blame."""
         for board in self._boards:
-            if board.doubt is outcome.cell:
+            if board.doubts(outcome.cell):
                 board.doubt = None
                 if outcome.bundle is not None and read_run(outcome.bundle).accepted_samples:
                     self._leave_out(board, f"{board.barred[outcome.cell]}, and works on {outcome.board}")
@@ -267,7 +289,8 @@ class Fleet:
         self._finish(Outcome(cell, board.name, bundle))
 
     def _finish(self, outcome: Outcome) -> None:
-        del self._at_work[outcome.cell]
+        self._at_work.pop(outcome.cell, None)
+        self._waiting.discard(outcome.cell)
         self._done[outcome.cell] = outcome
         for board in self._boards:
             if run := board.strays.get(outcome.cell):
@@ -350,13 +373,16 @@ class Fleet:
         if board.sight is not None:
             await self._settle([board])
         for cell, run in board.strays.items():
-            name = run.removeprefix("runs/") or "RUN"
-            self._tell(f"{board.name}: may still be at {cell.title}: orinbench cancel {name} --host {board.name}")
+            # Of a board that is there all were settled; one without a name was never made.
+            if run or board.sight is None:
+                words = f"cancel {run.removeprefix('runs/')}" if run else "runs"
+                self._tell(f"{board.name}: may still be at {cell.title}: orinbench {words} --host {board.name}")
 
     def _missed(self, cell: Cell) -> Outcome:
         """Return the outcome of a cell that no board took."""
-        why = [f"{board.name}: {text}" for board in self._boards if (text := board.left_out or board.refusal(cell))]
-        if len(why) == len(self._boards):
-            return Outcome(cell, None, error=BoardRefused("; ".join(why)))
-        gone = [board.name for board in self._boards if board.sight is None and not board.left_out]
-        return Outcome(cell, None, error=BoardUnreachable("; ".join([*why, f"no contact with {', '.join(gone)}"])))
+        why = {board.name: text for board in self._boards if (text := board.left_out or board.refusal(cell))}
+        words = [f"{name}: {text}" for name, text in why.items()]
+        if gone := [board.name for board in self._boards if board.name not in why]:
+            words.append(f"no contact with {', '.join(gone)}")
+            return Outcome(cell, None, error=BoardUnreachable("; ".join(words)))
+        return Outcome(cell, None, error=BoardRefused("; ".join(words)))

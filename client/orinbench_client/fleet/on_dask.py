@@ -19,8 +19,10 @@ from typing import Any, TypeVar
 from dask.distributed import Client, get_worker
 from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
+from orinbench.v1.run_pb2 import Run
 
 from orinbench_client.bundles.files import new_folder
+from orinbench_client.bundles.native import discard_partial, make_way, read_run
 from orinbench_client.errors import BadInput, BoardUnreachable
 from orinbench_client.fleet import hands
 from orinbench_client.fleet.hands import Job, Measured, Sight
@@ -33,9 +35,10 @@ _LOOK_EVERY_S = 1.0
 
 @dataclass(frozen=True)
 class _Fetched:
-    """A bundle on its way: what was measured, with the bundle where it was, and the content of its files by name."""
+    """A bundle on its way: what was measured, with the bundle where it was, its run, and its files' content by name."""
 
     measured: Measured
+    run: Run
     files: dict[str, bytes]
 
 
@@ -49,7 +52,9 @@ async def _measure_there(board: str, job: Job, topic: str) -> _Fetched:
         measured = await hands.measure(
             board, job, Path(folder), lambda text: worker.log_event(topic, f"{board}: {text}")
         )
-        return _Fetched(measured, {path.name: path.read_bytes() for path in measured.bundle.iterdir()})
+        return _Fetched(
+            measured, read_run(measured.bundle), {path.name: path.read_bytes() for path in measured.bundle.iterdir()}
+        )
 
 
 class OnDask:
@@ -84,10 +89,11 @@ class OnDask:
         fetched = await self._do(board, _measure_there, board, job, self._topic)
         there = fetched.measured.bundle
         destination = self._results / there.parent.name / there.name
-        if not destination.exists():
+        if make_way(destination, fetched.run):
             with new_folder(destination) as folder:
                 for name, content in fetched.files.items():
                     (folder / name).write_bytes(content)
+            discard_partial(self._results, there.parent.name, there.name)
         return replace(fetched.measured, bundle=destination)
 
     async def cancel(self, board: str, run: str, reason: str) -> None:

@@ -14,8 +14,10 @@ import pytest
 from tests.integration.cli.program import Orinbench, null_model, program_in
 from tests.integration.harness import Daemon, make_tokens, running
 from tests.jetson_sim import events, rig
+from tests.unit.bundles.native_run import NativeRun
 from tests.unit.bundles.peste_directory import CommandLine
 from tests.unit.ci.junit_file import read_junit
+from tests.unit.report.bundles import write_run
 
 SMALL = ("-s", "fa-demo-v1", "-m", "fa-demo-small")
 JOB = {
@@ -99,6 +101,21 @@ def test_a_regression(cli: CommandLine, bundles: dict[str, str]) -> None:
     assert "ok    regression wer" in cli.ok("ci", small, "--baseline", tiny, "--gate", "regression wer")
 
 
+def test_a_baseline_is_compared_with_whatever_other_suites_have(
+    cli: CommandLine, bundles: dict[str, str], tmp_path: Path
+) -> None:
+    """A regression among another suite's gates does not stand in for that of the run whose baseline is given."""
+    gates = tmp_path / "gates.toml"
+    gates.write_text('[suites.other]\ngates = ["regression"]\n[suites.fa-demo-v1]\ngates = ["wer <= 1"]\n')
+
+    code, out, _ = cli("ci", bundles["fa-demo-tiny"], "--gates", gates, "--baseline", bundles["fa-demo-small"])
+    assert (code, "FAIL  regression" in out) == (1, True)
+
+    old = write_run(tmp_path, NativeRun(suite_id="fa-demo-v1"))
+    code, _, line = cli("ci", *SMALL, "--host", tmp_path / "none.sock", "--gates", gates, "--baseline", old)
+    assert (code, "it is of another suite: fa-demo-v1 sha256:" in line) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -125,21 +142,33 @@ def test_bad_input(cli: CommandLine, bundles: dict[str, str], arguments: tuple[s
     assert said in line
 
 
-def test_a_baseline_of_another_board_is_refused_before_the_run(
+def test_a_baseline_of_another_board_is_refused_before_any_run(
     program: Orinbench, bundles: dict[str, str], tmp_path: Path
 ) -> None:
-    """A board of another profile than the baseline's is bad input, named, and no run is queued there."""
+    """One of another profile than the board's is bad input, named, and no run is queued there, whosever turn it is."""
     profile = tmp_path / "other.toml"
     base = Path(__file__).parents[3] / "profiles" / "orinbench_profiles" / "hardware" / "cpu-dev.toml"
     profile.write_text(base.read_text().replace('id = "cpu-dev"', 'id = "other"'))
     (tmp_path / "b").mkdir()
     with running(tmp_path / "b", profile=str(profile)) as board, program_in(tmp_path, board) as elsewhere:
-        line = elsewhere.fails(2, "ci", *SMALL, "--baseline", bundles["fa-demo-small"])
-        runs = elsewhere.good("runs")
+        fits = json.loads(elsewhere.good("run", *SMALL, "--json"))["bundle"]
+        before = elsewhere.good("runs")
+        baselines = ("--baseline", fits, "--baseline", bundles["fa-demo-tiny"])
+        line = elsewhere.fails(2, "ci", *SMALL, "-m", "fa-demo-tiny", *baselines)
+        after = elsewhere.good("runs")
 
-    assert "it is of another hardware profile: cpu-dev sha256:" in line
+    assert f"{bundles['fa-demo-tiny']}: is no baseline here: it is of another hardware profile: cpu-dev sha256:" in line
     assert ", not other sha256:" in line
-    assert runs == "no runs"
+    assert after == before
+
+
+def test_a_baseline_of_another_suite_is_refused_without_a_board(cli: CommandLine, tmp_path: Path) -> None:
+    """One of the same suite by name and another digest is bad input before a board is looked for."""
+    old = write_run(tmp_path, NativeRun(suite_id="fa-demo-v1"))
+
+    code, _, line = cli("ci", *SMALL, "--host", tmp_path / "none.sock", "--baseline", old)
+
+    assert (code, "it is of another suite: fa-demo-v1 sha256:" in line) == (2, True)
 
 
 def test_who_waits_too_long_and_who_takes_too_long(program: Orinbench, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 from orinbench.v1 import record_pb2, run_pb2
@@ -144,3 +145,24 @@ def thaw_late(daemons: Mapping[str, Daemon], fleet: Started) -> None:
     title = line.removeprefix(begin).partition(" goes to another board")[0]
     fleet.until(f": {title}: ended as ")
     daemons["board-d"].send(signal.SIGCONT)
+
+
+def damage(daemon: Daemon, last_words: str = "") -> Path:
+    """Have every worker of a daemon end at once, by other code in place of the link to ours; return what it led to."""
+    engines = _engines(daemon)
+    ours = engines.readlink()
+    engines.unlink()
+    engines.mkdir()
+    (engines / "__init__.py").touch()
+    (engines / "worker.py").write_text(f"raise SystemExit({last_words!r} or 1)\n")
+    return ours
+
+
+def repair(daemon: Daemon, ours: Path) -> None:
+    """Put the link back that `damage` took."""
+    rmtree(_engines(daemon))
+    _engines(daemon).symlink_to(ours)
+
+
+def _engines(daemon: Daemon) -> Path:
+    return daemon.folder / "data" / "packages" / "orinbench_engines"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from orinbench_client.fleet.cells import LABEL
 
+from tests.integration.cli.program import program_in
 from tests.integration.fleet.boards import (
     GIVE_UP_S,
     NAMES,
@@ -19,13 +20,16 @@ from tests.integration.fleet.boards import (
     cells,
     check_results,
     check_stray,
+    damage,
     faults,
     four_boards,
     models,
+    repair,
     runs_of,
     span_s,
     thaw_late,
 )
+from tests.integration.harness import Daemon
 
 LIMIT = 4
 
@@ -87,3 +91,29 @@ def test_every_run_once_through_dask(folder: Path) -> None:
         for name in ("board-a", "board-b", "board-d"):
             labels = Counter(run.plan.options.labels[LABEL] for run in runs_of(daemons[name]).values())
             assert set(labels.values()) == {1}
+
+
+def test_what_was_resumed_takes_the_place_of_what_failed(folder: Path, daemon: Daemon) -> None:
+    """A run fails by its board and is resumed there; the same command through Dask then has the good bundle."""
+    board, address = f"unix:{daemon.socket}", folder / "scheduler.json"
+    to = ("--scheduler-file", str(address))
+    worker = ("worker", *to, "--no-nanny", "--nthreads", "1", "--resources", f"board:{board}=1", "1")
+    engines = damage(daemon, "bwrap: no permission to make a namespace")
+    with (
+        program_in(folder, daemon) as program,
+        dask(folder, program.environment, "scheduler", *to, "--port", "0", "1", ready="Scheduler at:"),
+        dask(folder, program.environment, *worker, ready="Registered to"),
+    ):
+        scheduler = json.loads(address.read_text())["address"]
+        wanted = ["fleet", "--suite", "fa-demo-v1", "--limit", str(LIMIT), *models(folder, 0), "--board", board]
+        wanted += ["--request-id", "x", "--scheduler", scheduler, "--json"]
+        program.fails(4, *wanted)
+        (failed,) = (folder / "results" / "fa-demo-v1").iterdir()
+        repair(daemon, engines)
+        program.good("resume", failed.name)
+        program.good("watch", failed.name, "--results", "elsewhere")
+        (found,) = cells(program.good(*wanted))
+
+    assert (found["run"], found["state"]) == (failed.name, "succeeded")
+    (run,) = check_results(folder, [found], LIMIT)
+    assert len(run.segments) == 2

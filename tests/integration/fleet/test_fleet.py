@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,11 +18,14 @@ from tests.integration.fleet.boards import (
     cells,
     check_results,
     check_stray,
+    damage,
     faults,
     four_boards,
     models,
+    repair,
     runs_of,
     span_s,
+    started_run,
     thaw_late,
 )
 from tests.integration.harness import Daemon, running
@@ -108,7 +113,7 @@ def test_a_board_on_which_everything_breaks_down(folder: Path, daemon: Daemon) -
     with program_in(folder, daemon) as program, running(folder / "bad", name="bad") as bad:
         program.good("config", "set", "bad.address", str(bad.socket))
         program.good("config", "set", "good.address", str(daemon.socket))
-        _damage(bad)
+        damage(bad)
 
         out = program.call(*SUITE, *models(folder, 0, 1, 2), "--json")
         assert out.returncode == 0, out.stderr
@@ -116,17 +121,65 @@ def test_a_board_on_which_everything_breaks_down(folder: Path, daemon: Daemon) -
         assert "broke down there before the first sample, and works on good" in out.stderr
         assert len(runs_of(bad)) == 1
 
-        _damage(daemon)
+        damage(daemon)
         out = program.call(*SUITE, *models(folder, 0), "--json")
         assert out.returncode == 3, out.stderr
         assert [cell["state"] for cell in cells(out.stdout)] == ["failed"]
         assert len(runs_of(bad)) == 2
 
 
-def _damage(daemon: Daemon) -> None:
-    """Have every worker of a daemon end at once, by other code in place of the link to ours."""
-    engines = daemon.folder / "data" / "packages" / "orinbench_engines"
-    engines.unlink()
-    engines.mkdir()
-    (engines / "__init__.py").touch()
-    (engines / "worker.py").write_text("raise SystemExit(1)\n")
+def test_a_run_that_was_never_made_is_not_looked_for(folder: Path, daemon: Daemon) -> None:
+    """Of a board that was lost before it got a run, and is there again, nothing is said at the end."""
+    (folder / "idle").mkdir()
+    with program_in(folder, daemon) as program, running(folder / "idle", name="idle") as idle:
+        program.good("config", "set", "busy.address", str(daemon.socket))
+        program.good("config", "set", "idle.address", str(idle.socket))
+        boards = ("--board", "busy", "--board", "idle")
+        fleet = program.start(*SUITE, *models(folder, 60_000), *boards, "--give-up-after", str(GIVE_UP_S))
+        run = started_run(fleet, "busy")
+        idle.kill()
+        daemon.send(signal.SIGSTOP)
+        fleet.until("idle: given up for now")
+        daemon.send(signal.SIGCONT)
+        fleet.until("busy: is there again")
+        idle.start()
+        fleet.until("idle: is there again")
+        program.good("cancel", run.removeprefix("runs/"), "--host", "busy")
+        code, _, said = fleet.end()
+
+    assert code == 3, said
+    assert "may still be at" not in said
+
+
+@pytest.mark.parametrize("new_data", [True, False], ids=["left out", "away for good"])
+def test_who_waits_for_another_board_goes_on_without_it(folder: Path, daemon: Daemon, new_data: bool) -> None:
+    """A run breaks down on one board, and the other is lost before it tried it: the run failed, the rest is done."""
+    (folder / "other").mkdir()
+    other = Daemon(folder / "other", name="other")
+    with program_in(folder, daemon) as program, ExitStack() as ends:
+        ends.callback(other.close)
+        other.start()
+        program.good("config", "set", "first.address", str(daemon.socket))
+        program.good("config", "set", "other.address", str(other.socket))
+        engines = damage(daemon)
+
+        boards = ("--board", "first", "--board", "other")
+        fleet = program.start(*SUITE, *models(folder, 0, 500, 1), *boards, "--give-up-after", str(GIVE_UP_S), "--json")
+        started_run(fleet, "other")
+        any("another board tries it" in line for line in fleet.seen) or fleet.until("another board tries it")
+        repair(daemon, engines)
+        other.kill()
+        if new_data:
+            # A board that forgot the run, such as one that was set up anew.
+            other = Daemon(folder / "other", name="other", data_dir="new")
+            ends.callback(other.close)
+            other.start()
+        code, out, said = fleet.end()
+
+    assert code == 3, said
+    assert [(cell["state"], cell["board"]) for cell in cells(out)] == [
+        ("failed", "first"),
+        ("succeeded", "first"),
+        ("succeeded", "first"),
+    ]
+    assert "first: no other board can try slow-0 on fa-demo-v1: it has failed" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from orinbench_client.boards.build import build_board
 from orinbench_client.boards.figures import Figures
 from orinbench_client.boards.pareto import Point, dominates
 from orinbench_client.boards.selection import Group, group_runs
-from orinbench_client.bundles.model import AXES, ScoredRun
+from orinbench_client.bundles.model import AXES, Labelled, ScoredRun
 from orinbench_client.errors import BadInput
 from orinbench_client.statistics import percentile_interval
 
@@ -25,6 +26,11 @@ def board_of(*runs: ScoredRun) -> dict[str, Any]:
     """The one board that the runs make."""
     (group,) = group_runs(runs)
     return build_board(group)
+
+
+def of_suite(name: str, run: ScoredRun) -> ScoredRun:
+    """The run under another name of its suite."""
+    return replace(run, facts=replace(run.facts, suite=Labelled(name, run.facts.suite.digest)))
 
 
 def ranked(board: dict[str, Any], name: str = "accuracy") -> list[str]:
@@ -81,6 +87,18 @@ def test_failed_runs_alone_still_make_a_board() -> None:
     assert board["boards"]["accuracy"]["comparisons"] == []
     assert set(board["boards"]) == {"accuracy"}
     assert causes(board) == {"run-a": (AXES, "hung: no progress")}
+
+
+def test_run_of_a_suite_without_a_board_is_listed_too() -> None:
+    """A failed run and a forged one, alone of their suites, are each listed with their cause beside another's board."""
+    failed = of_suite("b-suite", make_run("b", suite="1", state="failed", failure="oom: no memory"))
+    forged = of_suite("c-suite", make_run("c", suite="2", causes=("the signature does not hold",)))
+    boards = {group.suite.name: build_board(group) for group in group_runs([make_run("a"), failed, forged])}
+
+    assert {suite: ranked(board) for suite, board in boards.items()} == {"a-suite": ["a"], "b-suite": [], "c-suite": []}
+    assert causes(boards["a-suite"]) == {}
+    assert causes(boards["b-suite"]) == {"run-b": (AXES, "oom: no memory")}
+    assert causes(boards["c-suite"]) == {"run-c": (AXES, "the signature does not hold")}
 
 
 def test_run_without_score() -> None:

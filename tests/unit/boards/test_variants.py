@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,3 +98,19 @@ def test_one_page_has_what_every_suite_says_of_a_model() -> None:
     assert (said["cells"], said["above_floor"], said["refused"], said["n"]) == (2, 2, 0, SAMPLES)
     assert "1 of 2 tasks above their floor; 20 replies" in files["summary.md"].decode()
     assert b"summary.md" in files["leaderboards.md"]
+
+
+@pytest.mark.parametrize(("field", "column"), [("contract", "execution"), ("hardware", "hardware")])
+def test_what_has_another_digest_has_a_row_of_its_own(field: str, column: str) -> None:
+    """One model measured under two contracts, or profiles, of the same name: neither figure takes the other's place."""
+    one: dict[str, Any] = {field: "1"}
+    two: dict[str, Any] = {field: "2"}
+    files = make_files([make_run("m", run="one", edits=1, **one), make_run("m", run="two", edits=7, **two)])
+
+    first, second = json.loads(files["summary.json"])["models"]
+    assert (first[column][-9:], second[column][-9:]) == ("@11111111", "@22222222")
+    assert first["suites"]["a-suite"]["score"] < second["suites"]["a-suite"]["score"]
+    page = files["summary.md"].decode()
+    assert "@11111111" in page
+    assert "@22222222" in page
+    assert ("| Execution |" in page) == (column == "execution")

@@ -7,7 +7,8 @@ import os
 import signal
 
 import pytest
-from orinbench_client.follow.interrupt import Detached, interruptible
+from orinbench_client.errors import BoardRefused, BoardUnreachable, OrinbenchError
+from orinbench_client.follow.interrupt import Detached, JobEnded, interruptible
 
 
 def press() -> None:
@@ -97,3 +98,32 @@ def test_refused_cancellation_is_told() -> None:
 
     with pytest.raises(RuntimeError, match="refused"):
         asyncio.run(interruptible(work(), cancel, note, second_chance_s=60))
+
+
+@pytest.mark.parametrize("error", [BoardRefused("it has ended", "STATE_FORBIDS"), BoardUnreachable("no contact")])
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_end_of_a_job_is_its_end(ended: bool, error: OrinbenchError, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that cannot be cancelled, or that ends meanwhile, keeps no job going: the cause is noted."""
+
+    async def work() -> str:
+        os.kill(os.getpid(), signal.SIGTERM)
+        asked = asyncio.Event()
+        cancelled.append(asked)
+        await asked.wait()
+        if not ended:
+            await asyncio.Event().wait()
+        return "succeeded"
+
+    async def cancel() -> None:
+        cancelled[0].set()
+        # Long enough for the work to end first.
+        for _ in range(3):
+            await asyncio.sleep(0)
+        raise error
+
+    cancelled: list[asyncio.Event] = []
+    with pytest.raises(JobEnded) as found:
+        asyncio.run(interruptible(work(), cancel, print, job_ends_with={signal.SIGTERM}))
+
+    assert found.value.number == signal.SIGTERM
+    assert f"not cancelled: {error}" in capsys.readouterr().out

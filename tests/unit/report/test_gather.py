@@ -94,9 +94,12 @@ class _Forged(NativeRun):
         return run
 
 
-def test_a_forged_signature_is_marked_and_ranked_nowhere(results: Path) -> None:
-    """A run whose signature does not hold says so beside its name and counts on no axis."""
-    view = view_of(results, _Forged())
+@pytest.mark.parametrize(
+    "others", [[], [NativeRun(run_id="other", suite_id="other", suite_digest="sha256:" + "9" * 64)]]
+)
+def test_a_forged_signature_is_marked_and_ranked_nowhere(results: Path, others: list[NativeRun]) -> None:
+    """A run whose signature does not hold says so beside its name and counts on no axis, whatever lies beside it."""
+    view = view_of(results, _Forged(), *others)
 
     assert [(mark.tone, mark.word) for mark in view.marks] == [("bad", "signature invalid")]
     assert {verdict.mark.word for verdict in view.verdict} == {"does not count"}
