@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -12,6 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.integration.harness import Daemon, Wire, connect, running
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell that runs the tests in the background has its children ignore Ctrl-C, the programs under test too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # With --complete (scripts/test) a skip is a failure, except for hardware nobody has here.
 COMPLETE = os.environ.get("ORINBENCH_TEST_COMPLETE") == "1"

@@ -18,7 +18,7 @@ from orinbench.v1 import artifact_pb2, record_pb2
 from orinbench_profiles import digest_bytes
 
 from tests.faults.validators import Stream, durable
-from tests.integration.harness import body, check_history, connect, reason_of, running
+from tests.integration.harness import Daemon, body, check_history, connect, reason_of, running
 
 pytestmark = pytest.mark.root
 
@@ -144,7 +144,7 @@ def test_a_stop_on_a_full_disk_is_an_orderly_one(small_disk: Path, folder: Path)
 
 
 def test_a_daemon_killed_on_a_full_disk_comes_back(small_disk: Path, folder: Path) -> None:
-    """SIGKILL while paused loses no committed sample: the next daemon starts once there is room, and ends the run."""
+    """SIGKILL while paused loses no committed sample: with room again, the next daemon completes the run."""
     with running(folder) as daemon:
         with connect(daemon) as wire:
             run = wire.create(wire.plan(1500, delay_ms=2, text=TEXT))
@@ -153,9 +153,6 @@ def test_a_daemon_killed_on_a_full_disk_comes_back(small_disk: Path, folder: Pat
             while wire.get(run.name).state != record_pb2.RUN_STATE_PAUSED:
                 pass
         daemon.kill()
-        assert not daemon.launch()
-        assert daemon.ended() == 75
-        assert daemon.log.endswith("make room, then start again\n")
         filler.unlink()
         daemon.start()
         with connect(daemon) as wire:
@@ -163,3 +160,17 @@ def test_a_daemon_killed_on_a_full_disk_comes_back(small_disk: Path, folder: Pat
 
     check_history(records, 1500)
     assert records[: len(seen)] == seen
+
+
+def test_a_start_on_a_full_disk_says_so_and_is_tried_again(small_disk: Path, folder: Path) -> None:
+    """One line names the cause, and the exit code lets systemd try again; with room the daemon starts."""
+    daemon = Daemon(folder)
+    filler = fill(small_disk)
+
+    assert not daemon.launch()
+    assert daemon.ended() == 75
+    (line,) = [line for line in daemon.log.splitlines() if line.startswith("orinbenchd: ")]
+    assert line.startswith(f"orinbenchd: data_dir {small_disk}: the disk is full (")
+    filler.unlink()
+    daemon.start()
+    assert daemon.stop() == 0

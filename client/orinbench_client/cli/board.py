@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 import typer
@@ -18,7 +19,6 @@ from orinbench_client.cli.common import (
     to_dict,
     word,
 )
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.cli.terminal import table
 from orinbench_client.sdk import Address, Client, find_address
 
@@ -47,7 +47,7 @@ def board(host: HostOption = None, token_file: TokenOption = None, as_json: Json
       orinbench board
       orinbench board --host /tmp/board.sock --json
     """
-    answer = run_loop(_get_board(find_address(host, token_file)))
+    answer = asyncio.run(_get_board(find_address(host, token_file)))
     if as_json:
         print_json(to_dict(answer))
     else:
@@ -63,7 +63,7 @@ def check(host: HostOption = None, token_file: TokenOption = None, as_json: Json
     Examples:
       orinbench check --host /tmp/board.sock
     """
-    answer = run_loop(_check_board(find_address(host, token_file)))
+    answer = asyncio.run(_check_board(find_address(host, token_file)))
     if as_json:
         print_json(to_dict(answer))
     else:

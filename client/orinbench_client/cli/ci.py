@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -20,7 +21,6 @@ from orinbench_client.cli.common import (
     finite,
     print_json,
 )
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.errors import BadInput, GateNotMet
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _run(
     suites, models, request_id = what
     pairs = wanted(suites, models, demands.gates, demands.baselines, request_id, os.environ)
     require_writable(terms.place.results)
-    cases = run_loop(run_all(pairs, terms))
+    cases = asyncio.run(run_all(pairs, terms))
     return Job(cases, demands.gates.unused((case.suite, case.model) for case in cases))
 
 

@@ -18,7 +18,6 @@ from orinbench_client.boards.output import make_files, write_files
 from orinbench_client.bundles.results import load_run
 from orinbench_client.cli.common import JsonOption
 from orinbench_client.cli.following import ResultsOption, conclude
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.cli.report import can_report, write_report
 from orinbench_client.cli.view import open_view
 from orinbench_client.errors import BoardUnreachable
@@ -50,7 +49,7 @@ def demo(results: ResultsOption = Path("results/demo"), as_json: JsonOption = Fa
     say = partial(typer.echo, err=as_json)
     suite = open_suite(SUITE)
     try:
-        bundles = run_loop(_run_models(suite, results, say))
+        bundles = asyncio.run(_run_models(suite, results, say))
     except asyncio.CancelledError:
         raise typer.Exit(_TERMINATED) from None
     for bundle in bundles:

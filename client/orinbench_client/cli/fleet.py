@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import sys
 import uuid
@@ -31,7 +32,6 @@ from orinbench_client.cli.common import (
 )
 from orinbench_client.cli.completion import host_names
 from orinbench_client.cli.following import DEFAULT_RESULTS, ResultsOption, score_figures, scored
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.cli.main import INTERRUPTED
 from orinbench_client.cli.matrix import as_options, repeated
 from orinbench_client.cli.run import LimitOption, RequestOption, WarmupOption
@@ -147,7 +147,7 @@ def _fleet(
             return await Fleet(cells, boards, hands, terms, _tell).run()
 
     try:
-        outcomes = run_loop(drive())
+        outcomes = asyncio.run(drive())
     except KeyboardInterrupt:
         _tell(f"the runs that were begun go on; to take them up again:\n  {shlex.join(again)}")
         raise typer.Exit(INTERRUPTED) from None

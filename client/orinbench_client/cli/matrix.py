@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import sys
 import uuid
@@ -31,7 +32,6 @@ from orinbench_client.cli.following import (
     follow_here,
     scored,
 )
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.cli.push import PushMeter
 from orinbench_client.cli.run import LimitOption, RequestOption, WarmupOption
 from orinbench_client.cli.terminal import table
@@ -85,7 +85,7 @@ def matrix(
         *as_options("--profile", profile),
     ]
     again += as_options("--priority", priority or None)
-    found = run_loop(_matrix(place, cells, profile, options, again))
+    found = asyncio.run(_matrix(place, cells, profile, options, again))
     for outcome in found:
         if as_json:
             print_json(outcome)

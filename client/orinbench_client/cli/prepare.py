@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,6 @@ from orinbench_client.cli.common import (
     TokenOption,
     print_json,
 )
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.cli.push import PushMeter
 from orinbench_client.errors import BadInput
 from orinbench_client.sdk import Address, Client, Model, find_address, open_model, push_model, require_api
@@ -54,7 +54,7 @@ def prepare(
     elif model is not None:
         if source is not None:
             raise BadInput("--source belongs to --suite: a model's own files go to the board by 'orinbench push'")
-        _tell_model(run_loop(_prepare_model(find_address(host, token_file), open_model(model))), as_json)
+        _tell_model(asyncio.run(_prepare_model(find_address(host, token_file), open_model(model))), as_json)
 
 
 def _prepare_suite(name: str, source: Path | None, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from typing import Any
@@ -15,7 +16,6 @@ from orinbench_client.cli.common import (
     TokenOption,
     print_json,
 )
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.errors import BadInput
 from orinbench_client.sdk import Address, Client, Model, find_address, open_model, push_model, push_suite, require_api
 from orinbench_client.suites import Suite, open_suite
@@ -43,7 +43,7 @@ def push(
     if model is None and suite is None:
         raise BadInput("nothing to push: give --model, --suite or both")
     opened = (open_model(model) if model else None, open_suite(suite) if suite else None)
-    for facts in run_loop(_push(find_address(host, token_file), *opened)):
+    for facts in asyncio.run(_push(find_address(host, token_file), *opened)):
         print_json(facts) if as_json else print(f"{facts['kind']} {facts['id']}: the board has it")
 
 

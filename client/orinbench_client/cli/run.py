@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 import uuid
@@ -33,7 +34,6 @@ from orinbench_client.cli.following import (
     follow_here,
     watch_command,
 )
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.cli.push import PushMeter
 from orinbench_client.follow.session import require_writable
 from orinbench_client.sdk import Client, Model, Submission, open_model, require_board, submit
@@ -105,7 +105,7 @@ def run(
     options = RunOptions(warmup=warmup, limit=limit, priority=priority, time_limit_s=time_limit)
     wanted = _Wanted(suite, open_model(model), profile, options, request_id or uuid.uuid4().hex)
     place = Place(host, token_file, results, give_up_after)
-    made, verified, bundle = run_loop(_run(place, wanted, detach))
+    made, verified, bundle = asyncio.run(_run(place, wanted, detach))
     if bundle is not None:
         conclude(bundle, verified, as_json)
     elif as_json:

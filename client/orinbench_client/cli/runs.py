@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, cast
 
 import typer
@@ -18,7 +19,6 @@ from orinbench_client.cli.common import (
     to_dict,
     word,
 )
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.cli.terminal import table
 from orinbench_client.errors import BadInput
 from orinbench_client.sdk import Address, Client, find_address
@@ -47,7 +47,7 @@ def runs(
       orinbench runs
       orinbench runs --state queued --state running --json
     """
-    found = run_loop(_list_runs(find_address(host, token_file), [_state(name) for name in state or ()], limit))
+    found = asyncio.run(_list_runs(find_address(host, token_file), [_state(name) for name in state or ()], limit))
     if as_json:
         for run in found:
             print_json(to_dict(run))
@@ -70,7 +70,7 @@ def cancel(
     Examples:
       orinbench cancel 20260131-120000-ab12 --reason 'wrong model'
     """
-    _report(run_loop(_cancel(find_address(host, token_file), run_name(run), reason)), as_json)
+    _report(asyncio.run(_cancel(find_address(host, token_file), run_name(run), reason)), as_json)
 
 
 def resume(
@@ -84,7 +84,7 @@ def resume(
     Examples:
       orinbench resume 20260131-120000-ab12
     """
-    _report(run_loop(_resume(find_address(host, token_file), run_name(run))), as_json)
+    _report(asyncio.run(_resume(find_address(host, token_file), run_name(run))), as_json)
 
 
 def _state(name: str) -> RunState:

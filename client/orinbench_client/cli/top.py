@@ -16,7 +16,6 @@ from rich.live import Live
 
 from orinbench_client.cli.common import HostOption, JsonOption, TokenOption, finite, print_json, to_dict
 from orinbench_client.cli.dashboard import Dashboard, Seen
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.errors import BadInput, BoardRefused, BoardUnreachable
 from orinbench_client.sdk import Address, Client, find_address, require_api
 from orinbench_client.sdk.backoff import Backoff
@@ -46,7 +45,7 @@ def top(
     address = find_address(host, token_file)
     show = _print(address, interval, once, as_json) if once or as_json else _draw(address, interval)
     try:
-        run_loop(show)
+        asyncio.run(show)
     except KeyboardInterrupt:
         return
 

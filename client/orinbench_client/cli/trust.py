@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,6 @@ import typer
 
 from orinbench_client.bundles.trust import PublicKey, TrustList, trust_file
 from orinbench_client.cli.common import HostOption, JsonOption, TokenOption, TrustOption, group, print_json
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.cli.terminal import table
 from orinbench_client.errors import BadInput
 from orinbench_client.sdk import Client, find_address
@@ -46,7 +46,7 @@ def add(
       orinbench trust add lab-agx --host tls://agx.lab:50061
       orinbench trust add lab-agx --key agx.pub --trust results/trust.json
     """
-    found = _given(key) if key is not None else run_loop(_asked(host, token_file))
+    found = _given(key) if key is not None else asyncio.run(_asked(host, token_file))
     trusted = _list(trust)
     trusted.add(name, found)
     if as_json:

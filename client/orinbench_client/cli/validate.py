@@ -17,7 +17,6 @@ from orinbench_profiles import SuiteDeclaration, is_folder, list_declarations
 from orinbench_client.cli.artifacts import model_facts, suite_facts
 from orinbench_client.cli.common import HostOption, JsonOption, TokenOption, gibibytes, print_json, to_dict
 from orinbench_client.cli.completion import declaration_names, suite_names
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.cli.push import PushMeter
 from orinbench_client.cli.terminal import isolate
 from orinbench_client.errors import BadInput, RunFailed
@@ -75,7 +74,7 @@ def validate(
         said = f"model {model.declaration.id} is valid: {_files(model)}, digest {model.digest}"
         print_json(model_facts(model)) if as_json else print(said)
         return
-    proof = run_loop(_prove(find_address(host, token_file), model, open_suite(suite)))
+    proof = asyncio.run(_prove(find_address(host, token_file), model, open_suite(suite)))
     print_json(proof.to_json()) if as_json else print(proof.describe())
     if proof.finished.state != RUN_STATE_SUCCEEDED:
         raise RunFailed(f"model {model.declaration.id} does not run there: {proof.finished.failure.message}")

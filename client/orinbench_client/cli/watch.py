@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +18,6 @@ from orinbench_client.cli.following import (
     follow_here,
     watch_command,
 )
-from orinbench_client.cli.loop import run_loop
 from orinbench_client.follow.outcome import matching_suite
 from orinbench_client.follow.session import require_writable
 from orinbench_client.sdk import Client, require_api
@@ -46,7 +46,7 @@ def watch(
       orinbench watch 20260131-120000-ab12
     """
     place = Place(host, token_file, results, give_up_after)
-    bundle, found = run_loop(_watch(place, run_name(run), suite))
+    bundle, found = asyncio.run(_watch(place, run_name(run), suite))
     conclude(bundle, found, as_json)
 
 
