@@ -154,8 +154,8 @@ def _with_records(journal: sqlite3.Connection) -> list[int]:
 
 
 def _delete_some(journal: sqlite3.Connection, number: int) -> int:
-    query = "DELETE FROM records WHERE run = ?1 AND seq IN (SELECT seq FROM records WHERE run = ?1 LIMIT ?2)"
-    return journal.execute(query, (number, _RECORDS_A_STEP)).rowcount
+    query = "DELETE FROM records WHERE run = :run AND seq IN (SELECT seq FROM records WHERE run = :run LIMIT :most)"
+    return journal.execute(query, {"run": number, "most": _RECORDS_A_STEP}).rowcount
 
 
 def _free_some(journal: sqlite3.Connection) -> int:

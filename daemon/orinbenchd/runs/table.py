@@ -33,9 +33,9 @@ def next_number(connection: sqlite3.Connection) -> int:
 def taken(connection: sqlite3.Connection, request_id: str) -> Taken | None:
     """Return what a request id belongs to."""
     query = (
-        "SELECT plan, id FROM runs WHERE request_id = ?1 UNION ALL SELECT NULL, id FROM removed WHERE request_id = ?1"
+        "SELECT plan, id FROM runs WHERE request_id = :id UNION ALL SELECT NULL, id FROM removed WHERE request_id = :id"
     )
-    row = connection.execute(query, (request_id,)).fetchone()
+    row = connection.execute(query, {"id": request_id}).fetchone()
     return None if row is None else Taken(*row)
 
 
