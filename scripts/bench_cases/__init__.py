@@ -27,8 +27,9 @@ APART = {"growth": "time and memory by samples, runs and watchers, with fitted e
 class Result:
     """What one case found.
 
-    `ours` and `reference` are medians in `unit`, measured in one run one after the other; `ratio` is whichever of
-    the two quotients the budget speaks of. `details` are further figures, units in their names.
+    `ours` and `reference` are medians or sums in `unit`, measured in one run, by turns where the pace of a machine
+    matters; `ratio` is whichever of the two quotients the budget speaks of. `details` are further figures, units in
+    their names.
     """
 
     bench: str

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,9 +55,12 @@ def in_own_process(module: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def cpu_s(process: psutil.Process) -> float:
-    """Return the processor time a process has used, seconds."""
-    times = process.cpu_times()
-    return float(times.user + times.system)
+    """Return the processor time a process has used, seconds.
+
+    By its clock, which Linux numbers so (clock_getcpuclockid). The times in /proc are whole ticks of the kernel's
+    timer, and what wakes on a timer is charged too many of them.
+    """
+    return time.clock_gettime((~process.pid << 3) | 2)
 
 
 async def drain(stream: grpc.aio.UnaryStreamCall[run_pb2.WatchRunRequest, run_pb2.WatchRunResponse]) -> None:
