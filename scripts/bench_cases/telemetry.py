@@ -35,9 +35,9 @@ def _busy_s(interval_s: float) -> float:
 
 def _reading_s() -> float:
     """Return the processor time of one reading that nobody hears of, at that pace; a tight loop takes a third."""
-    source = PsutilSource(SLOW_S)
+    source, count = PsutilSource(SLOW_S), round(WATCH_S / FAST_S)
     start = time.process_time()
-    for _ in range(round(WATCH_S / FAST_S)):
+    for _ in range(count):
         source.sample()
         time.sleep(FAST_S)
-    return (time.process_time() - start) / round(WATCH_S / FAST_S)
+    return (time.process_time() - start) / count

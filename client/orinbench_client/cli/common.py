@@ -87,16 +87,14 @@ ProfileOption = Annotated[
 PriorityOption = Annotated[
     int, typer.Option(metavar="N", min=-10, max=10, help="Higher goes first; above 0 for admins.")
 ]
-GiveUpOption = Annotated[
-    float,
-    typer.Option(
-        "--give-up-after",
-        metavar="SECONDS",
-        min=1,
-        callback=finite,
-        help="End after so long without contact to the board.",
-    ),
-]
+
+
+def give_up_option(help_text: str) -> Any:
+    """Return the option of how long a board is waited for without contact; what follows then is the command's own."""
+    return typer.Option("--give-up-after", metavar="SECONDS", min=1, callback=finite, help=help_text)
+
+
+GiveUpOption = Annotated[float, give_up_option("End after so long without contact to the board.")]
 
 
 def to_dict(message: Message) -> dict[str, Any]:

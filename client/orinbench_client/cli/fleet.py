@@ -24,8 +24,8 @@ from orinbench_client.cli.common import (
     MaybeSuitesOption,
     PriorityOption,
     ProfileOption,
-    finite,
     gibibytes,
+    give_up_option,
     group,
     print_json,
     seconds,
@@ -74,16 +74,7 @@ PoolOption = Annotated[
     Path | None, typer.Option("--pool", metavar="FILE", help='TOML: boards = ["NAME or ADDRESS", …].')
 ]
 RepeatOption = Annotated[int, typer.Option("--repeat", metavar="N", min=1, max=1000, help="Every run so many times.")]
-PatienceOption = Annotated[
-    float,
-    typer.Option(
-        "--give-up-after",
-        metavar="SECONDS",
-        min=1,
-        callback=finite,
-        help="Without contact to a board for so long, its run goes to another.",
-    ),
-]
+PatienceOption = Annotated[float, give_up_option("Without contact to a board for so long, its run goes to another.")]
 SchedulerOption = Annotated[
     str | None,
     typer.Option(
