@@ -54,11 +54,12 @@ def _add_tegrastats(commands: argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from orinbenchd import config, logs
+    from orinbenchd import config, logs, memory
 
     settings = config.load_config(options.config)
     logs.configure(settings.log_level)
     _allow_connections()
+    memory.share_arenas()
     # A worker is started by exec of a fresh interpreter; gRPC must not hook into that.
     os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
     # Its C core would print beside our one line for people.

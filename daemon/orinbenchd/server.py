@@ -33,6 +33,7 @@ from orinbenchd.failpoints import failpoint, refuse_unknown
 from orinbenchd.journal import salvage
 from orinbenchd.journal.reader import Reader
 from orinbenchd.journal.writer import Writer
+from orinbenchd.memory import give_back_forever
 from orinbenchd.notify import notify, watchdog
 from orinbenchd.runs.manager import RunManager
 from orinbenchd.runs.surroundings import Surroundings
@@ -107,11 +108,15 @@ class Daemon:
                     raise
                 text = f"data_dir {self._config.data_dir}: the disk is full ({error}): make room, then start again"
                 raise NoRoomError(text) from None
-            beat = asyncio.create_task(watchdog(self._problem), name="watchdog")
+            upkeep = [
+                asyncio.create_task(watchdog(self._problem), name="watchdog"),
+                asyncio.create_task(give_back_forever(), name="give-back"),
+            ]
             try:
                 await self._stop.wait()
             finally:
-                beat.cancel()
+                for task in upkeep:
+                    task.cancel()
                 await self._shut_down()
         return 1 if self._fatal else 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -27,6 +28,18 @@ def test_two_thousand_hostile_requests_change_nothing(folder: Path) -> None:
     # gRPC 1.62 keeps what a crowd took for longer: 28 MiB behind 2,000 requests, 15 behind 6,000.
     bound = MOST_GROWTH_MIB * (2 if grpc.__version__.startswith("1.62.") else 1)
     assert report.rss_growth_mib < bound, report
+
+
+def test_threads_share_two_arenas_of_memory(daemon: Daemon) -> None:
+    """However many threads a daemon has, what they free lies in two places, not in one of each: beside the heap, one."""
+    with connect(daemon) as wire:
+        list(wire.watch(wire.create(wire.plan(20)).name))
+
+    lines = Path(f"/proc/{daemon.pid}/maps").read_text().splitlines()
+    # An arena of glibc begins at a multiple of 64 MiB, and nothing else without a name does.
+    starts = {int(line.partition("-")[0], 16) for line in lines if len(line.split()) == 5}
+    assert len(os.listdir(f"/proc/{daemon.pid}/task")) > 5
+    assert len([start for start in starts if start % (64 * _MIB) == 0]) <= 1
 
 
 def test_silent_watchers_cost_bounded_memory(daemon: Daemon) -> None:
