@@ -107,6 +107,11 @@ def invalid_field(field: str, message: str) -> InvalidArgument:
     return InvalidArgument("FIELD_INVALID", f"{field}: {message}", field=field)
 
 
+def artifact_not_found(digest: str) -> NotFound:
+    """Return the error for an artifact that is not here."""
+    return NotFound("ARTIFACT_NOT_FOUND", f"the board has no artifact {digest}", digest=digest)
+
+
 def disk_low(free: int, needed: int) -> ResourceExhausted:
     """Return the error for a disk with too few free bytes."""
     return ResourceExhausted(

@@ -1,7 +1,7 @@
 """The daemon's own memory goes back to the system, because on a Jetson the model lives in the same memory.
 
-glibc opens an arena for nearly every thread and keeps in each what was freed there between blocks that are in use: after
-a crowd of connections that was 30 MiB of 55.
+glibc opens an arena for nearly every thread and keeps in each what was freed there between blocks that are in use:
+after a crowd of connections that was 30 MiB of 55.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PERIOD_S = 30.0
 
 
 def share_arenas() -> None:
-    """Have all threads share a few arenas; before the first thread. A worker, started by exec, keeps glibc's own rule."""
+    """Have all threads share a few arenas; before the first thread. Workers, started by exec, are left alone."""
     _glibc("mallopt", _M_ARENA_MAX, _ARENAS)
 
 
@@ -27,7 +27,7 @@ async def give_back_forever() -> None:
 
 
 def _glibc(function: str, *arguments: int) -> None:
-    """Call a function of glibc that takes and returns integers; another C library has its own ways and none of these."""
+    """Call a function of glibc that takes and returns integers; another C library has other ways and none of these."""
     found = getattr(ctypes.CDLL(None), function, None)
     if found is not None:
         found(*arguments)

@@ -94,7 +94,7 @@ def parse_model(data: bytes) -> ModelDeclaration:
     """Read a model declaration from its canonical JSON. Raises DeclarationError."""
     try:
         value = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DeclarationError(f"the model declaration is not JSON: {error}") from None
     return _validate(ModelDeclaration, value, "the model declaration")
 
@@ -147,7 +147,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         import tomli as tomllib
     try:
         return tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DeclarationError(f"{path}: not valid TOML: {error}") from None
 
 

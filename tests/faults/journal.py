@@ -31,6 +31,32 @@ def damage_records(journal: Path, number: int, seq: int) -> None:
     _overwrite(journal, next(page for page in pages if data[page * size] == _LEAF) + 1)
 
 
+def change_type(journal: Path, number: int, column: str) -> None:
+    """Make text of bytes, or bytes of text, in the row of one run, as one changed bit of its header does."""
+    wrong = {"id": "BLOB", "request_id": "BLOB", "plan": "TEXT", "run": "TEXT"}[column]
+    _declare(journal, "")
+    with closing(_settled(journal)) as connection:
+        connection.execute(f"UPDATE runs SET {column} = CAST({column} AS {wrong}) WHERE number = ?", (number,))
+        connection.commit()
+    _declare(journal, " STRICT")
+
+
+def _declare(journal: Path, strict: str) -> None:
+    with closing(_settled(journal)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = rtrim(sql, ' STRICT') || ? WHERE name = 'runs'", (strict,))
+        connection.commit()
+
+
+def change_byte(journal: Path, record: bytes, text: bytes) -> None:
+    """Set the highest bit of the first byte of a text in a record: it is no UTF-8 any more."""
+    with closing(_settled(journal)):
+        pass
+    data = bytearray(journal.read_bytes())
+    data[data.index(record) + record.index(text)] |= 0x80
+    journal.write_bytes(data)
+
+
 def _settled(journal: Path) -> sqlite3.Connection:
     """Open a journal with everything brought from the write-ahead log into the file."""
     connection = sqlite3.connect(journal)

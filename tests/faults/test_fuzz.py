@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from pathlib import Path
 
@@ -31,14 +30,14 @@ def test_two_thousand_hostile_requests_change_nothing(folder: Path) -> None:
 
 
 def test_threads_share_two_arenas_of_memory(daemon: Daemon) -> None:
-    """However many threads a daemon has, what they free lies in two places, not in one of each: beside the heap, one."""
+    """However many threads a daemon has, what they free lies in two places, the heap and one arena."""
     with connect(daemon) as wire:
         list(wire.watch(wire.create(wire.plan(20)).name))
 
     lines = Path(f"/proc/{daemon.pid}/maps").read_text().splitlines()
     # An arena of glibc begins at a multiple of 64 MiB, and nothing else without a name does.
     starts = {int(line.partition("-")[0], 16) for line in lines if len(line.split()) == 5}
-    assert len(os.listdir(f"/proc/{daemon.pid}/task")) > 5
+    assert len(list(Path(f"/proc/{daemon.pid}/task").iterdir())) > 5
     assert len([start for start in starts if start % (64 * _MIB) == 0]) <= 1
 
 

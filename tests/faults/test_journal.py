@@ -11,11 +11,13 @@ from pathlib import Path
 import grpc
 import pytest
 from orinbench.v1 import record_pb2, run_pb2
-from orinbenchd.journal.schema import VERSION
+from orinbenchd.journal import salvage
+from orinbenchd.journal.schema import VERSION, open_reader
+from structlog.testing import capture_logs
 
-from tests.faults.journal import damage_records
+from tests.faults.journal import change_byte, change_type, damage_records
 from tests.faults.validators import Stream, durable, finished_of, whole
-from tests.integration.harness import Daemon, Wire, connect, reason_of, running
+from tests.integration.harness import Daemon, Wire, body, connect, reason_of, running
 
 # Written by the daemon of schema 1: a run "ended" of 5 samples, and "cut-off" whose daemon was killed after 6 of 12.
 SCHEMA_1 = Path(__file__).parent / "data" / "journal-schema-1.sqlite"
@@ -71,6 +73,12 @@ def journal_after(folder: Path, unfinished: bool) -> tuple[Path, dict[str, list[
     return folder / "data" / "journal.sqlite", seen
 
 
+@pytest.fixture(scope="module")
+def journal_of_three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A journal of three ended runs, read only."""
+    return journal_after(tmp_path_factory.mktemp("three"), unfinished=False)[0]
+
+
 def test_an_unfinished_run_that_lost_records_is_given_up_by_name(folder: Path) -> None:
     """What is left of it is served verbatim, then JOURNAL_DAMAGED; it cannot go on; all other runs are whole."""
     journal, seen = journal_after(folder, unfinished=True)
@@ -94,6 +102,52 @@ def test_an_unfinished_run_that_lost_records_is_given_up_by_name(folder: Path) -
     assert (code, reason, metadata["last_seq"]) == (grpc.StatusCode.DATA_LOSS, "JOURNAL_DAMAGED", str(len(left)))
     assert entry["runs_touched"] == [third.removeprefix("runs/")]
     assert (folder / "data" / "journal.sqlite.broken-1").read_bytes() == found
+
+
+def test_one_changed_byte_of_an_unfinished_run_costs_that_run_alone(folder: Path) -> None:
+    """The file's structure is sound and a record cannot be read: the board starts, the run has failed by name."""
+    journal, seen = journal_after(folder, unfinished=True)
+    first, _, third = seen
+    last = seen[third][-1]
+    change_byte(journal, last.body, body(last).sample.sample_id.encode())
+    with running(folder) as daemon, connect(daemon) as wire:
+        run = wire.get(third)
+        left, _ = lost(wire, third)
+        assert whole(list(wire.watch(first)), 5) == finished_of(seen[first])
+        assert whole(list(wire.watch(wire.create(wire.plan(3)).name)), 3).state == record_pb2.RUN_STATE_SUCCEEDED
+
+    assert (run.state, run.failure.reason) == (record_pb2.RUN_STATE_FAILED, "JOURNAL_DAMAGED")
+    durable([Stream(0, left)], seen[third])
+
+
+@pytest.mark.parametrize("column", ["id", "request_id", "plan", "run"])
+def test_a_row_that_cannot_be_read_costs_that_run_alone(journal_of_three: Path, folder: Path, column: str) -> None:
+    """One changed bit in the row of a run: the others are kept, and the log names what is not."""
+    journal = folder / "journal.sqlite"
+    shutil.copy(journal_of_three, journal)
+    change_type(journal, 2, column)
+    with capture_logs() as logs:
+        salvage.check(journal)
+        salvage.check(journal)
+
+    assert [(entry["runs_whole"], len(entry["runs_touched"])) for entry in logs] == [(2, 1)]
+    with closing(open_reader(journal)) as saved:
+        assert saved.execute("SELECT number FROM runs ORDER BY number").fetchall() == [(1,), (3,)]
+        assert saved.execute("SELECT DISTINCT run FROM records ORDER BY run").fetchall() == [(1,), (3,)]
+
+
+def test_a_kept_journal_is_never_overwritten(folder: Path) -> None:
+    """Damaged a third time, after somebody removed the first of what was kept: the second stays what it was."""
+    journal = folder / "journal.sqlite"
+    for number in (1, 2, 3):
+        journal.write_bytes(b"no journal %d" % number * 100)
+        salvage.check(journal)
+        if number == 2:
+            journal.with_name("journal.sqlite.broken-1").unlink()
+
+    kept = salvage.broken(journal)
+    assert [path.name[-1] for path in kept] == ["2", "3"]
+    assert kept[0].read_bytes().startswith(b"no journal 2")
 
 
 def test_an_ended_run_that_lost_records_keeps_its_verdict(folder: Path) -> None:

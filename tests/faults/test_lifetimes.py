@@ -140,3 +140,29 @@ def test_old_artifacts_go_and_needed_ones_stay(idle_daemon: Daemon, folder: Path
         assert whole(list(wire.watch(waiting.name)), 3).state == record_pb2.RUN_STATE_SUCCEEDED
 
     assert (part.exists(), given_up.exists(), begun.exists()) == (False, False, True)
+
+
+def test_what_cannot_be_read_holds_nothing_up(idle_daemon: Daemon, folder: Path) -> None:
+    """A stranger's file among the artifacts stays; a manifest that rotted fails its run, nothing is removed before."""
+    idle_daemon.start()
+    with connect(idle_daemon) as wire:
+        old, run = wire.put(b"old"), wire.create(wire.plan(300, delay_ms=20))
+        wire.until_sample(run.name, 3)
+    idle_daemon.kill()
+    store = folder / "data" / "artifacts"
+    manifest = store / run.plan.inputs_digest[7:9] / run.plan.inputs_digest[7:]
+    manifest.chmod(0o600)
+    manifest.write_bytes(manifest.read_bytes().replace(b'"s-00250"', b'"s-00250\xff'))
+    stray = manifest.with_name(".half-of-a-copy")
+    stray.write_bytes(b"stray")
+    past = time.time() - 2 * DAY_S
+    for path in store.glob("??/*"):
+        os.utime(path, (past, past))
+    with running(folder, retention={"artifact_days": 1}) as daemon, connect(daemon) as wire:
+        assert finished_of(list(wire.watch(run.name))).failure.failure_class == record_pb2.FAILURE_CLASS_INPUT
+        while has(wire, old) == [True]:
+            time.sleep(0.05)
+        assert whole(list(wire.watch(wire.create(wire.plan(3)).name)), 3).state == record_pb2.RUN_STATE_SUCCEEDED
+        assert f"{run.name} needs cannot be read any more" in daemon.log
+
+    assert stray.exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 import grpc
 import psutil
 import pytest
-from orinbench.v1 import record_pb2, run_pb2
+from orinbench.v1 import artifact_pb2, record_pb2, run_pb2
 
 from tests.faults.played import play as make_runtime
 from tests.faults.validators import whole
@@ -159,6 +159,21 @@ def test_only_some_failures_can_go_on(play: Play, name: str, goes_on: bool) -> N
 
     assert goes_on
     assert again.accepted_samples == len(samples_of(records))
+
+
+def test_a_run_is_not_resumed_without_its_artifacts(play: Play) -> None:
+    """Resuming says what was removed and changes nothing; once it is pushed again the run goes on."""
+    _, wire, records = play(CASES["killed"][0])
+    run = wire.runs.ListRuns(run_pb2.ListRunsRequest()).runs[0]
+    for digest in (run.plan.model_digest, run.plan.inputs_digest):
+        wire.artifacts.DeleteArtifact(artifact_pb2.DeleteArtifactRequest(digest=digest))
+        with pytest.raises(grpc.RpcError, match=digest) as error:
+            wire.runs.ResumeRun(run_pb2.ResumeRunRequest(name=run.name))
+        assert reason_of(error.value)[1] == "ARTIFACT_MISSING"
+        assert wire.get(run.name).failure == finished_of(records).failure
+        assert wire.plan(10, runtime="bad").inputs_digest == run.plan.inputs_digest
+
+    wire.runs.ResumeRun(run_pb2.ResumeRunRequest(name=run.name))
 
 
 def test_a_verdict_counts_the_results_that_were_under_way(folder: Path) -> None:

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from orinbench_profiles import MAX_DECLARATION_BYTES, digest_bytes, is_digest
 
-from orinbenchd.errors import InvalidArgument, NotFound, ResourceExhausted, disk_low, invalid_field
+from orinbenchd.errors import InvalidArgument, ResourceExhausted, artifact_not_found, disk_low, invalid_field
 from orinbenchd.failpoints import failpoint
 
 MAX_CHUNK = 1 << 20
@@ -83,14 +83,14 @@ class ArtifactStore:
                 raise InvalidArgument("DECLARATION_INVALID", text, digest=digest)
             return path.read_bytes()
         except FileNotFoundError:
-            raise _not_found(digest) from None
+            raise artifact_not_found(digest) from None
 
     def state(self, digest: str) -> StoredArtifact:
         """Return what is known of a complete artifact. Raises NotFound."""
         try:
             return _stored(self.path(digest))
         except FileNotFoundError:
-            raise _not_found(digest) from None
+            raise artifact_not_found(digest) from None
 
     def received(self, digest: str) -> int:
         """Return how many bytes of a begun upload are kept."""
@@ -100,8 +100,8 @@ class ArtifactStore:
             return 0
 
     def list(self) -> list[StoredArtifact]:
-        """Return all complete artifacts, newest first."""
-        found = (_stored(path) for path in self.folder.glob("??/*"))
+        """Return all complete artifacts, newest first; what else somebody put there is not ours."""
+        found = (_stored(path) for path in self.folder.glob("??/*") if is_digest(f"sha256:{path.name}"))
         return sorted(found, key=lambda artifact: (-artifact.created_ns, artifact.digest))
 
     def delete(self, digest: str) -> None:
@@ -109,7 +109,7 @@ class ArtifactStore:
         try:
             self.path(digest).unlink()
         except FileNotFoundError:
-            raise _not_found(digest) from None
+            raise artifact_not_found(digest) from None
         _DELETED()
 
     def drop_uploads(self, before_ns: int) -> None:
@@ -253,7 +253,3 @@ def _hash_start(file: object, offset: int) -> hashlib._Hash:
         state.update(block)
         left -= len(block)
     return state
-
-
-def _not_found(digest: str) -> NotFound:
-    return NotFound("ARTIFACT_NOT_FOUND", f"the board has no artifact {digest}", digest=digest)

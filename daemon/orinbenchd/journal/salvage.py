@@ -25,7 +25,7 @@ from orinbench.v1 import run_pb2
 
 from orinbenchd.artifacts.store import sync_folder
 from orinbenchd.failpoints import failpoint
-from orinbenchd.journal.schema import migrate, open_reader
+from orinbenchd.journal.schema import VERSION, migrate, open_reader
 from orinbenchd.runs.machine import JOURNAL_DAMAGED, TERMINAL
 from orinbenchd.runs.records import FRAME_HEAD, now
 from orinbenchd.start_error import StartError
@@ -33,15 +33,15 @@ from orinbenchd.start_error import StartError
 log = structlog.get_logger("journal")
 _SALVAGED = failpoint("journal.salvaged")
 _MOVED = failpoint("journal.salvage.moved")
-# The chain of files is short; a longer one means that somebody restarts a daemon on a dying disk.
-_MOST_BROKEN = 100
 
 Row = tuple[Any, ...]
+# What a row gives whose bytes changed: another type, text that is none, a message that is none.
+_UNREADABLE = (sqlite3.Error, DecodeError, TypeError)
 
 
 @dataclass
 class Saved:
-    """What came of a salvage: ids of runs kept whole, and of those that lost records."""
+    """What came of a salvage: ids of runs kept whole, and of those that lost something ("number N": even the id)."""
 
     whole: list[str] = field(default_factory=list)
     touched: list[str] = field(default_factory=list)
@@ -76,7 +76,13 @@ def check(path: Path) -> None:
 
 def broken(path: Path) -> list[Path]:
     """Return the damaged journals that are kept, oldest first."""
-    return [kept for n in range(1, _MOST_BROKEN) if (kept := path.with_name(f"{path.name}.broken-{n}")).exists()]
+    return sorted((kept for kept in path.parent.glob(f"{path.name}.broken-*") if _place(kept)), key=_place)
+
+
+def _place(kept: Path) -> int:
+    """Return the number of a damaged journal; 0 for what lies beside one."""
+    number = kept.name.rpartition("-")[2]
+    return int(number) if number.isdecimal() else 0
 
 
 def _problem(path: Path) -> str:
@@ -84,11 +90,30 @@ def _problem(path: Path) -> str:
     try:
         with closing(open_reader(path)) as connection:
             found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if found == "ok":
+                return _unreadable(connection)
     except sqlite3.OperationalError:
         return ""
     except sqlite3.DatabaseError as error:
         return str(error)
-    return "" if found == "ok" else str(found)
+    return str(found)
+
+
+def _unreadable(connection: sqlite3.Connection) -> str:
+    """Say what a start could not read although the file's structure is sound: one changed byte is enough."""
+    if not 0 < connection.execute("PRAGMA user_version").fetchone()[0] <= VERSION:
+        return ""
+    try:
+        for number, state, blob in connection.execute("SELECT number, state, run FROM runs"):
+            run_pb2.Run.FromString(blob)
+            if state in TERMINAL:
+                continue
+            for seq, kind, body in connection.execute("SELECT seq, kind, body FROM records WHERE run = ?", (number,)):
+                if _kind(body) != kind:
+                    return f"record {seq} of run number {number} cannot be read"
+    except _UNREADABLE as error:
+        return f"the row of a run cannot be read: {error}"
+    return ""
 
 
 def _build(path: Path) -> Saved:
@@ -116,7 +141,8 @@ def _finish_move(path: Path) -> None:
         return
     wal = path.with_name(path.name + "-wal")
     if path.exists():
-        path.rename(path.with_name(f"{path.name}.broken-{len(broken(path)) + 1}"))
+        place = 1 + max(map(_place, broken(path)), default=0)
+        path.rename(path.with_name(f"{path.name}.broken-{place}"))
         sync_folder(path.parent)
     _MOVED()
     if wal.exists():
@@ -127,22 +153,46 @@ def _finish_move(path: Path) -> None:
 
 
 def _copy(old: sqlite3.Connection, new: sqlite3.Connection) -> Saved:
-    saved = Saved()
+    saved, numbers = Saved(), set[int]()
     for row in _read(old, "removed"):
-        new.execute("INSERT OR IGNORE INTO removed VALUES (?, ?, ?, ?, ?)", row)
-    for run_id, number, request_id, plan, state, blob in _read(old, "runs"):
+        with suppress(*_UNREADABLE):
+            new.execute("INSERT OR IGNORE INTO removed VALUES (?, ?, ?, ?, ?)", row)
+            numbers.add(row[0])
+    for row in _read(old, "runs"):
+        new.execute("SAVEPOINT one")
         try:
-            run = run_pb2.Run.FromString(blob)
-        except DecodeError:
-            saved.touched.append(run_id)
-            continue
-        kept, whole = _copy_records(old, new, number, run)
-        (saved.whole if whole else saved.touched).append(run_id)
-        if not whole and state not in TERMINAL:
-            state = _fail(run, kept)
-        values = (run_id, number, request_id, plan, state, run.SerializeToString())
-        new.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", values)
+            whole = _copy_run(old, new, row)
+        except _UNREADABLE:
+            new.execute("ROLLBACK TO one")
+            whole = False
+        new.execute("RELEASE one")
+        (saved.whole if whole else saved.touched).append(row[0] if isinstance(row[0], str) else f"number {row[1]}")
+        numbers.add(row[1])
+    saved.touched += [f"number {number}" for number in _with_records(old) if number not in numbers]
     return saved
+
+
+def _copy_run(old: sqlite3.Connection, new: sqlite3.Connection, row: Row) -> bool:
+    """Copy a run and its records; return whether all of them are there. Raises what an unreadable row gives."""
+    run_id, number, request_id, plan, state, blob = row
+    run = run_pb2.Run.FromString(blob)
+    kept, whole = _copy_records(old, new, number, run)
+    if not whole and state not in TERMINAL:
+        state = _fail(run, kept)
+    values = (run_id, number, request_id, plan, state, run.SerializeToString())
+    new.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", values)
+    return whole
+
+
+def _with_records(connection: sqlite3.Connection) -> Iterator[int]:
+    """Yield the numbers of runs that have records, as far as they can be read."""
+    number: int | None = 0
+    with suppress(sqlite3.DatabaseError):
+        while number is not None:
+            query = "SELECT min(run) FROM records WHERE run > ?"
+            (number,) = connection.execute(query, (number,)).fetchone()
+            if number is not None:
+                yield number
 
 
 def _read(connection: sqlite3.Connection, table: str) -> Iterator[Row]:
@@ -184,7 +234,7 @@ def _copy_records(old: sqlite3.Connection, new: sqlite3.Connection, number: int,
 def _kind(body: bytes) -> int:
     try:
         name = pb.RecordBody.FromString(body).WhichOneof("body")
-    except DecodeError:
+    except (DecodeError, TypeError):
         return 0
     return pb.RecordKind.Value(f"RECORD_KIND_{name.upper()}") if name else 0
 

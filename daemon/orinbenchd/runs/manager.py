@@ -16,11 +16,19 @@ import structlog
 from orinbench.v1 import record_pb2 as pb
 from orinbench.v1 import run_pb2
 from orinbench.v1.telemetry_pb2 import Telemetry
-from orinbench_profiles import HardwareProfile, Loaded, execution_contract_digest
+from orinbench_profiles import DeclarationError, HardwareProfile, Loaded, execution_contract_digest
 
 from orinbenchd.artifacts.store import free_bytes
 from orinbenchd.doors.roles import LOCAL
-from orinbenchd.errors import AlreadyExists, FailedPrecondition, NotFound, ResourceExhausted, Unavailable, disk_low
+from orinbenchd.errors import (
+    AlreadyExists,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    ResourceExhausted,
+    Unavailable,
+    disk_low,
+)
 from orinbenchd.failpoints import failpoint
 from orinbenchd.journal.reader import Reader
 from orinbenchd.journal.salvage import broken
@@ -28,7 +36,7 @@ from orinbenchd.journal.writer import Writer
 from orinbenchd.runs import lifetimes, machine, queue, table
 from orinbenchd.runs.execution import Execution
 from orinbenchd.runs.live import LiveRun
-from orinbenchd.runs.plan import check_fields, check_plan, digests_of
+from orinbenchd.runs.plan import Checked, check_fields, check_plan, digests_of
 from orinbenchd.runs.recorder import Recorder
 from orinbenchd.runs.retention import Retention
 from orinbenchd.runs.surroundings import Surroundings
@@ -111,8 +119,8 @@ class RunManager:
             await self._execution.halt()
         if self._worker is not None:
             self._worker.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._worker
+            # What it died of, if it did, was told then.
+            await asyncio.wait([self._worker])
 
     # What clients may do.
 
@@ -123,12 +131,9 @@ class RunManager:
         earlier = await self.reader.ask(lambda connection: table.taken(connection, request.request_id))
         if earlier is not None:
             return await self._repeated(request.request_id, plan, earlier)
-        around = self._around
         async with self._gate:
             self._check_open(request.plan, submitter)
-            checked = await asyncio.to_thread(
-                check_plan, request.plan, around.store, list(around.config.runtimes), around.config.limits.samples
-            )
+            checked = await self._look_through(request.plan)
             _CHECKED()
             run = run_pb2.Run(
                 name=f"runs/{_new_id(request.plan.model_id)}",
@@ -138,7 +143,7 @@ class RunManager:
                 hardware_profile_digest=self._profile.digest,
                 execution_contract_digest=execution_contract_digest(),
                 submitter=submitter,
-                board=f"boards/{around.config.name}",
+                board=f"boards/{self._around.config.name}",
             )
             run.plan.hardware_profile = self._profile.declaration.id
             run.create_time.FromNanoseconds(time.time_ns())
@@ -189,6 +194,8 @@ class RunManager:
             if run.state != pb.RUN_STATE_FAILED or not machine.resumable(run.failure):
                 raise _forbidden(run, "only a run that failed as hung, crashed, board or infrastructure can go on")
             self._check_queue(run.submitter)
+            # What it needs may have been removed since; the failure it has can be mended, one for that could not.
+            await self._look_through(run.plan)
             live = await self._adopt(number, run)
             live.apply(machine.ResumeAsked())
             self._limit_unwatched(live)
@@ -199,11 +206,18 @@ class RunManager:
 
     @contextlib.asynccontextmanager
     async def needed_artifacts(self) -> AsyncIterator[dict[str, str]]:
-        """Give the digests that unfinished runs need, each with a run; while it is held no run is added."""
+        """Give the digests that unfinished runs need, each with a run; while it is held no run is added.
+
+        Raises FailedPrecondition if what one needs cannot be told.
+        """
         async with self._gate:
             users: dict[str, str] = {}
             for live in list(self._live.values()):
-                needed = await asyncio.to_thread(digests_of, live.run.plan, self._around.store)
+                try:
+                    needed = await asyncio.to_thread(digests_of, live.run.plan, self._around.store)
+                except (InvalidArgument, DeclarationError) as error:
+                    text = f"what {live.run.name} needs cannot be read any more: cancel it first ({error})"
+                    raise FailedPrecondition("ARTIFACT_IN_USE", text, run=live.run.name) from None
                 users.update(dict.fromkeys(needed, live.run.name))
             yield users
 
@@ -284,7 +298,7 @@ class RunManager:
             await self._retention.runs()
             async with self.needed_artifacts() as needed:
                 await asyncio.to_thread(self._retention.artifacts, needed)
-        except OSError as error:
+        except (OSError, FailedPrecondition) as error:
             log.error("not everything that is over its limits could be removed", reason=str(error))
 
     async def _work_on(self, live: LiveRun) -> None:
@@ -314,6 +328,13 @@ class RunManager:
         if not task.cancelled() and isinstance(error := task.exception(), Exception):
             log.error("the queue is dead", exc_info=error)
             self._writer.fail(error)
+
+    async def _look_through(self, plan: run_pb2.RunPlan) -> Checked:
+        """See that the board has all that a plan names. Raises DaemonError."""
+        config = self._around.config
+        return await asyncio.to_thread(
+            check_plan, plan, self._around.store, list(config.runtimes), config.limits.samples
+        )
 
     async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
         """Await what must not stop half-way because a caller has hung up."""

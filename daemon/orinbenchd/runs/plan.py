@@ -14,7 +14,14 @@ from orinbench.v1 import run_pb2
 from orinbench_profiles import DeclarationError, ModelDeclaration, is_digest, parse_model
 
 from orinbenchd.artifacts.store import ArtifactStore
-from orinbenchd.errors import DaemonError, FailedPrecondition, InvalidArgument, NotFound, invalid_field
+from orinbenchd.errors import (
+    DaemonError,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    artifact_not_found,
+    invalid_field,
+)
 from orinbenchd.runs.queue import HIGHEST, LOWEST
 from orinbenchd.worker.runtimes import missing
 
@@ -92,25 +99,32 @@ def check_plan(plan: run_pb2.RunPlan, store: ArtifactStore, runtimes: list[str],
 
 
 def digests_of(plan: run_pb2.RunPlan, store: ArtifactStore) -> set[str]:
-    """Return the digests of everything a checked plan needs, as far as what names them is still there."""
+    """Return the digests of everything a checked plan needs, as far as what names them is still there.
+
+    Raises InvalidArgument, DeclarationError if what names them cannot be read.
+    """
     named = {plan.model_digest, plan.inputs_digest}
     with contextlib.suppress(NotFound):
         named |= {file.digest for file in parse_model(store.read(plan.model_digest)).files}
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(NotFound):
         inputs = read_manifest(store.path(plan.inputs_digest), plan.inputs_digest)
         named |= {digest for line in inputs for digest in line.digests}
     return named
 
 
 def read_manifest(path: Path, digest: str) -> Iterator[ManifestLine]:
-    """Yield the samples of a manifest, one line at a time. Raises InvalidArgument naming the line."""
-    with path.open("rb") as file:
+    """Yield the samples of a manifest, one line at a time. Raises NotFound, InvalidArgument naming the line."""
+    try:
+        opened = path.open("rb")
+    except FileNotFoundError:
+        raise artifact_not_found(digest) from None
+    with opened as file:
         for number, raw in enumerate(iter(lambda: file.readline(_LINE + 1), b""), 1):
             if len(raw) > _LINE:
                 raise _bad_manifest(digest, number, f"longer than {_LINE} bytes: this is no line of a manifest")
             try:
                 yield _manifest_line(json.loads(raw))
-            except (ValueError, TypeError, KeyError) as error:
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
                 reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
                 raise _bad_manifest(digest, number, reason) from None
 
@@ -122,13 +136,15 @@ def _manifest_line(value: object) -> ManifestLine:
     sample_id, attached = value["sample_id"], value.get("attachments", [])
     if not isinstance(sample_id, str) or not 1 <= len(sample_id) <= 256:
         raise ValueError("sample_id must be a string of 1 to 256 characters")
+    sample_id.encode()  # half of a surrogate pair is JSON and no text
     if not isinstance(attached, list):
         raise TypeError("attachments must be a list")
     digests = (_digest(value["input"], "input"), *(_digest(entry, "attachments") for entry in attached))
     seconds, tokens = value.get("audio_seconds"), value.get("max_tokens")
-    if seconds is not None and not (isinstance(seconds, int | float) and 0 <= seconds < 86400):
-        raise ValueError("audio_seconds must be a number of seconds below a day")
-    if tokens is not None and not (isinstance(tokens, int) and 0 < tokens <= 1_000_000):
+    # True is an int.
+    if seconds is not None and not (type(seconds) in (int, float) and 0 < seconds < 86400):
+        raise ValueError("audio_seconds must be a positive number of seconds below a day")
+    if tokens is not None and not (type(tokens) is int and 0 < tokens <= 1_000_000):
         raise ValueError("max_tokens must be a positive whole number")
     return ManifestLine(sample_id, digests, seconds, tokens)
 

@@ -51,6 +51,10 @@ def test_any_bytes_are_read_or_refused_by_line(values: list[object], tail: bytes
         ({"sample_id": 7}, "must be a string"),
         ({"audio_seconds": -1}, "audio_seconds"),
         ({"audio_seconds": float("nan")}, "audio_seconds"),
+        ({"audio_seconds": 0}, "audio_seconds"),
+        ({"audio_seconds": True}, "audio_seconds"),
+        ({"max_tokens": True}, "max_tokens"),
+        ({"sample_id": "half a pair \ud800"}, "surrogates"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"input": {"digest": "md5:1", "bytes": 1, "media_type": "x"}}, "sha256"),
         ({"input": None}, "line 2"),
@@ -66,3 +70,9 @@ def test_a_bad_line_is_named(change: dict[str, Any], wanted: str) -> None:
     with pytest.raises(InvalidArgument, match=wanted) as error:
         read("\n".join(lines).encode())
     assert "line 2" in str(error.value)
+
+
+def test_brackets_without_end_are_refused_by_line() -> None:
+    """A line that no parser can go down into is a bad line, not a fault of the daemon."""
+    with pytest.raises(InvalidArgument, match="line 1"):
+        read(b"[" * 200_000)
