@@ -208,7 +208,7 @@ def _examples(daemon: Daemon) -> dict[str, Message]:
 
 
 async def _settled_mib(pid: int, wanted_mib: float) -> float:
-    """Return the memory once it fell under `wanted_mib`: gRPC gives back what a crowd took within a minute."""
+    """Return the memory once it fell under `wanted_mib`: what a crowd took is given back within a minute."""
     until = time.monotonic() + _SETTLE_S
     while (now := _rss_mib(pid)) >= wanted_mib and time.monotonic() < until:  # noqa: ASYNC110  another process frees it
         await asyncio.sleep(0.5)

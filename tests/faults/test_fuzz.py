@@ -24,9 +24,7 @@ def test_two_thousand_hostile_requests_change_nothing(folder: Path) -> None:
 
     assert report.health_checks > 10
     assert (report.health_failures, report.tracebacks, report.incidents) == (0, 0, 0)
-    # gRPC 1.62 keeps what a crowd took for longer: 28 MiB behind 2,000 requests, 15 behind 6,000.
-    bound = MOST_GROWTH_MIB * (2 if grpc.__version__.startswith("1.62.") else 1)
-    assert report.rss_growth_mib < bound, report
+    assert report.rss_growth_mib < MOST_GROWTH_MIB, report
 
 
 def test_threads_share_two_arenas_of_memory(daemon: Daemon) -> None:
