@@ -18,7 +18,7 @@ from orinbench_client.answers.reading import Reading
 from orinbench_client.answers.refusals import refusal_in
 
 #: The rules of this package as a whole: another rule is another name.
-LADDER = "ladder-1"
+LADDER = "ladder-2"
 
 __all__ = [
     "LADDER",

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from orinbench_client.answers.folding import fold
+from orinbench_client.answers.letters import Letters, plain
 from orinbench_client.answers.reading import Reading, drop_thinking, explicit_answer
 from orinbench_client.answers.refusals import refusal_in
-from orinbench_client.text import rules
 
-LETTERS = "ABCDEFGH"
-#: The letters that number the options of a Persian question; a second spelling of the first.
-PERSIAN_LETTERS = ("الف", "ب", "ج", "د", "ه", "و", "ز", "ح")
-
-_ENDS = ".,;:!?،؛؟\n"
-# Minus signs and dashes are one: "−1" is how a person writes -1.
-_SPELLING: dict[int, int | str] = {**rules.LETTERS, **rules.DIGITS, rules.ZWNJ: " ", 0x2212: "-", 0x2013: "-"}
+# A sign between two digits ends nothing: 3.5 is no 3.
+_END = re.compile(r"\n|(?<!\d)[.,;:!?،؛؟]|[.,;:!?،؛؟](?!\d)")
+_BETWEEN = re.compile(rf"{_END.pattern}|[/|&]|\b(?:or|and)\b|(?<!\w)(?:یا|و)(?!\w)")
 _DIGITS = re.compile(r"\d+")
+_DECIMAL = re.compile(r"(?<=\d)[.,:/٫٬](?=\d)")
+#: Stands for the sign within a number: a character that folding keeps, and that no text holds.
+_POINT = "\ue000"
+# In the middle of a name: ruba'i, do-beyti. With the letters that transcribe ع and ء.
+_JOINTS = "['’‘`´ʻʼʽʾʿ‐-]"
+_JOINT = re.compile(rf"(?<=[^\W\d_]){_JOINTS}(?=[^\W\d_])")
+_COMPOUND = re.compile(rf"[^\W\d_]+(?:{_JOINTS}[^\W\d_]+)+")
+#: English words so common that a reply that holds them has not named a label that has them too.
+_COMMON = frozenset({"a", "i", "on"})
 
 
 class Label(NamedTuple):
@@ -35,14 +41,19 @@ class ClosedSet:
     def __init__(self, labels: Sequence[Label], lettered: bool = False) -> None:
         self._labels = tuple(labels)
         names = [(label.name, *label.aliases) for label in labels]
-        self._plain = _unique([{_plain(name) for name in group} for group in names])
-        self._folded = _unique([{fold(name) for name in group} - {""} for group in names])
-        self._words = [[frozenset(fold(name).split()) for name in group if fold(name)] for group in names]
+        # Options are whole texts, in which a hyphen joins no name.
+        self._joined = {} if lettered else _spellings([name for group in names for name in group])
+        apart = "|".join(map(re.escape, self._joined))
+        self._apart = re.compile(rf"(?<!\S)(?:{apart})(?!\S)") if apart else None
+        self._plain = _unique([{plain(name) for name in group} for group in names])
+        self._folded = _unique([{self._fold(name) for name in group} - {""} for group in names])
+        self._words = [[frozenset(self._fold(name).split()) for name in group if fold(name)] for group in names]
         unions = [frozenset[str]().union(*group) for group in self._words]
         self._foreign = [
-            frozenset[str]().union(*unions[:place], *unions[place + 1 :]) - union for place, union in enumerate(unions)
+            frozenset[str]().union(*unions[:place], *unions[place + 1 :]) - union - _COMMON
+            for place, union in enumerate(unions)
         ]
-        self._letters = _letter_patterns(len(self._labels)) if lettered else None
+        self._letters = Letters(len(self._labels), self._plain) if lettered else None
 
     @classmethod
     def options(cls, texts: Sequence[str]) -> ClosedSet:
@@ -62,29 +73,36 @@ class ClosedSet:
         """Return the rule and place of a label that the text gives among other words."""
         return _first(text, (("leading", self._leading), ("words", self._by_words), ("numbers", self._by_numbers)))
 
+    def listed(self, line: str) -> int | None:
+        """Return the place of a label that is all a line holds, with its letter or without."""
+        found = None if self._letters is None else self._letters.listed(line)
+        if found is not None and (not found[1] or self._equal(found[1]) == found[0]):
+            return found[0]
+        return self._equal(line)
+
+    def _fold(self, text: str) -> str:
+        """Return a text folded, but with decimals as one word, and with one spelling of names like ruba'i."""
+        words = fold(_DECIMAL.sub(_POINT, _JOINT.sub(" ", text)))
+        return words if self._apart is None else self._apart.sub(lambda found: self._joined[found[0]], words)
+
     def _equal(self, text: str) -> int | None:
-        place = self._plain.get(_plain(text))
-        return self._folded.get(fold(text)) if place is None else place
+        place = self._plain.get(plain(text))
+        return self._folded.get(self._fold(text)) if place is None else place
 
     def _letter(self, text: str) -> int | None:
-        if self._letters is None:
-            return None
-        plain = _plain(text)
-        for letters in self._letters:
-            places = [_letter_place(match[1]) for match in letters.pattern.finditer(plain)]
-            if places and (letters.last_counts or len(set(places)) == 1):
-                return places[-1]
-        return None
+        return None if self._letters is None else self._letters.place(text)
 
     def _leading(self, text: str) -> int | None:
-        stripped = text.strip().lstrip("*_\"'«( ")
-        ends = (place for place, character in enumerate(stripped) if character in _ENDS)
-        end = next(ends, len(stripped))
-        return self._folded.get(fold(stripped[:end]))
+        """Return the label a text begins with, if no other one stands in a list with it."""
+        first, *others = _BETWEEN.split(text.strip().lstrip("*_\"'«( "))
+        place = self._folded.get(self._fold(first))
+        # A list of labels is soon at its end; a reply may be a megabyte long.
+        listed = [] if place is None else islice(filter(str.strip, others), self.size)
+        return None if any(self._folded.get(self._fold(other), place) != place for other in listed) else place
 
     def _by_words(self, text: str) -> int | None:
         """Return the label whose words are all there, if no word is there that only others have (MMAU's rule)."""
-        said = frozenset(fold(text).split())
+        said = frozenset(self._fold(text).split())
         hits = [
             place
             for place, group in enumerate(self._words)
@@ -106,9 +124,9 @@ def read_closed(reply: str, labels: ClosedSet) -> Reading:
         return Reading(None, "unfinished-thinking", "unparsable")
     span = explicit_answer(said)
     if span is not None:
-        for part in (span.text.partition("\n")[0], span.text):
-            if hit := labels.strict(part) or labels.loose(part):
-                return Reading(hit[1], f"{span.rule}/{hit[0]}")
+        hits = [_explicit(part, labels) for part in span.parts]
+        if hits and hits[0] and all(hit and hit[1] == hits[0][1] for hit in hits):
+            return Reading(hits[0][1], f"{span.rule}/{hits[0][0]}")
     elif hit := labels.strict(said):
         return Reading(hit[1], hit[0])
     if language := refusal_in(said):
@@ -118,18 +136,22 @@ def read_closed(reply: str, labels: ClosedSet) -> Reading:
     return Reading(None, "none", "unparsable")
 
 
+def _explicit(text: str, labels: ClosedSet) -> tuple[str, int] | None:
+    """Return the rule and place of a label given as the answer: in the first line, if no other line lists another."""
+    first, *others = text.splitlines() or [""]
+    hit = labels.strict(first) or labels.loose(first)
+    if hit is None:
+        return labels.strict(text) or labels.loose(text)
+    listed = map(labels.listed, islice(filter(str.strip, others), labels.size))
+    return None if any(place not in (None, hit[1]) for place in listed) else hit
+
+
 def _first(text: str, matchers: Sequence[tuple[str, Callable[[str], int | None]]]) -> tuple[str, int] | None:
     for rule, matcher in matchers:
         place = matcher(text)
         if place is not None:
             return rule, place
     return None
-
-
-def _plain(text: str) -> str:
-    """Return a text with one spelling of letters and digits, its punctuation kept: "−1" and "1" stay two options."""
-    letters = rules.nfkc(text).translate(_SPELLING)
-    return " ".join(letters.casefold().split()).strip("*_`\"'«» ").rstrip(".").rstrip()
 
 
 def _unique(groups: Sequence[set[str]]) -> dict[str, int]:
@@ -141,33 +163,7 @@ def _unique(groups: Sequence[set[str]]) -> dict[str, int]:
     return {name: found[0] for name, found in places.items() if len(found) == 1}
 
 
-class _Letters(NamedTuple):
-    """Ways to name an option in plain text, the surest first; the first group is its letter.
-
-    Of several such places the last counts, if that is how people say it, or else they must agree.
-    """
-
-    pattern: re.Pattern[str]
-    last_counts: bool
-
-
-def _letter_patterns(count: int) -> tuple[_Letters, ...]:
-    safe = "|".join((*LETTERS[1:count].lower(), *PERSIAN_LETTERS[:count]))
-    # "The answer is a man's voice", "the answer is 2 metres": these must end there to be the name of an option.
-    doubtful = "|".join(("a", *map(str, range(1, count + 1))))
-    sign, option = r"[)\].:،,*-]", r"(?:option|گزینه(?: ی)?)\s+[(\[*]*"
-    answer = r"(?:\banswer|\bchoice|پاسخ|جواب)(?:\s+\w+){0,2}?\s*"
-    whole = rf"({safe}|{doubtful})(?={sign}*(?:\s|\Z))"
-    ended = rf"((?:{safe})(?={sign}*(?:\s|\Z))|(?:{doubtful})(?={sign}+(?:\s|\Z)|\s*\Z))"
-    return (
-        _Letters(re.compile(rf"\A[(\[*]*({safe}|{doubtful})\s?(?:[)\]]|[.:،,*-]+(?=\s|\Z)|\Z)"), False),
-        _Letters(re.compile(rf"{answer}(?:is|be|:|=)?\s*{option}{whole}"), True),
-        _Letters(re.compile(rf"{answer}(?:is|be|:|=)\s*[(\[*]*{ended}"), True),
-        _Letters(re.compile(rf"\b{option}{whole}"), False),
-    )
-
-
-def _letter_place(letter: str) -> int:
-    if letter.isdigit():
-        return int(letter) - 1
-    return PERSIAN_LETTERS.index(letter) if letter in PERSIAN_LETTERS else LETTERS.lower().index(letter)
+def _spellings(names: Sequence[str]) -> dict[str, str]:
+    """Return how a compound such as ruba'i is spelled as one word, by its folded spelling as several."""
+    compounds = [compound for name in names for compound in _COMPOUND.findall(name)]
+    return {fold(_JOINT.sub(" ", compound)): fold(_JOINT.sub("", compound)) for compound in compounds}

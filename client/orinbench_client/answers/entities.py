@@ -10,7 +10,8 @@ from orinbench_client.answers.reading import Reading, drop_thinking, json_values
 from orinbench_client.answers.refusals import refusal_in
 
 #: MASSIVE's way to write a sentence with its entities.
-_ANNOTATION = re.compile(r"\[\s*([^\[\]:]{1,80}?)\s*:\s*([^\[\]]{1,400}?)\s*\]")
+_ANNOTATION = re.compile(r"\[([^\[\]:]*):([^\[\]]*)\]")
+_LONGEST_TYPE, _LONGEST_VALUE = 80, 400
 _NONE = frozenset(map(fold, ("none", "no entities", "no entity", "there are no entities", "هیچ", "ندارد", "هیچ کدام")))
 
 
@@ -45,7 +46,8 @@ def read_entities(reply: str) -> Reading:
 
 def annotation_entities(text: str) -> list[Entity]:
     """Return the entities of a sentence in MASSIVE's notation, ``wake me at [time : nine]``."""
-    return [Entity(kind, value) for kind, value in _ANNOTATION.findall(text)]
+    found = [Entity(kind.strip(), value.strip()) for kind, value in _ANNOTATION.findall(text)]
+    return [one for one in found if 0 < len(one.type) <= _LONGEST_TYPE and 0 < len(one.value) <= _LONGEST_VALUE]
 
 
 def listed_entities(value: Any) -> list[Entity] | None:

@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any, Literal, NamedTuple
 
+from orinbench_client.text.surrogates import replace_halves
+
 State = Literal["ok", "unparsable", "refused"]
 
 #: Only so many openings of JSON are tried, from the end: an answer stands there, and a reply may be a megabyte long.
@@ -27,10 +29,15 @@ class Reading(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The part of a reply that says to be the answer, and the rule by which."""
+    """The part of a reply that says to be the answer, or the items of a list that does, and the rule by which."""
 
     rule: str
-    text: str
+    parts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return ", ".join(self.parts)
 
 
 def drop_thinking(reply: str) -> str | None:
@@ -46,15 +53,17 @@ def explicit_answer(text: str, whole_lines: bool = False) -> Span | None:
     """
     for value in json_values(text, "{"):
         if isinstance(value, dict) and ("answer" in value or "answers" in value):
-            return Span("json", _as_text(value.get("answer", value.get("answers"))))
+            answer = value.get("answer", value.get("answers"))
+            return Span("json", tuple(map(_as_text, answer if isinstance(answer, list) else [answer])))
     marks = list((_AT_LINE_START if whole_lines else _ANYWHERE).finditer(text))
     rest = text[marks[-1].end() :].strip() if marks else ""
-    return Span("mark", rest) if rest else None
+    return Span("mark", (rest,)) if rest else None
 
 
 def json_values(text: str, opening: str) -> list[Any]:
     """Return the JSON values that begin with `opening`, the last one first; what is nested counts too."""
     found = []
+    text = replace_halves(text)
     place = len(text)
     for _ in range(_TRIES):
         place = text.rfind(opening, 0, place)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from orinbench_profiles import canonical_json
 
-from orinbench_client.answers.closed import LETTERS
+from orinbench_client.answers.letters import LETTERS
 from orinbench_client.errors import BadInput
 from orinbench_client.parsa.prepared import PreparedRow
 from orinbench_client.parsa.settings import SLOT, ParsaSettings, TaskSettings

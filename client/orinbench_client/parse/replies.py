@@ -10,6 +10,7 @@ import json
 from typing import Any, NamedTuple
 
 from orinbench_client.parse.questions import BOOLEAN, MULTICHOICE, OPTIONS
+from orinbench_client.text.surrogates import replace_halves
 
 CHAIN_OF_THOUGHT = "chain_of_thought"
 YES = ("yes", "بله")
@@ -44,7 +45,7 @@ def read_reply(type_: str, strategy: str, text: str) -> Reply:
     if block is None:
         return Reply(None, "no JSON object")
     try:
-        value = json.loads(block)
+        value = json.loads(replace_halves(block))
     except (ValueError, RecursionError):
         return Reply(None, "not valid JSON")
     if type_ == BOOLEAN:

@@ -42,21 +42,21 @@ _VULGAR = {0x00BC: " یک چهارم ", 0x00BD: " یک دوم ", 0x00BE: " سه 
 # A form of several parts counts only where no further part follows: 1402/5/12 is no fraction, 1.2.3 no decimal.
 _ALONE = r"(?<![0-9])(?<![0-9][.:/٫]){}(?![0-9])(?![.:/٫][0-9])"
 _WHOLE = r"[0-9]{1,3}(?:[,٬][0-9]{3})+|[0-9]+"
-_NUMBER = re.compile(
-    "|".join(
-        (
-            _ALONE.format("(?P<left>[0-9]+):(?P<right>[0-9]+)"),
-            _ALONE.format("(?P<numerator>[0-9]+)/(?P<denominator>10|[2-9])"),
-            _ALONE.format(f"(?P<whole>{_WHOLE})[.٫](?P<part>[0-9]+)"),
-            r"(?<![0-9])(?<![0-9][,٬])(?P<grouped>[0-9]{1,3}(?:[,٬][0-9]{3})+)(?![0-9])(?![,٬][0-9])",
-            "(?P<plain>[0-9]+)",
-        )
-    )
+_FORMS = (
+    _ALONE.format("(?P<left>[0-9]+):(?P<right>[0-9]+)"),
+    _ALONE.format("(?P<numerator>[0-9]+)/(?P<denominator>10|[2-9])"),
+    _ALONE.format(f"(?P<whole>{_WHOLE})[.٫](?P<part>[0-9]+)"),
+    r"(?<![0-9])(?<![0-9][,٬])(?P<grouped>[0-9]{1,3}(?:[,٬][0-9]{3})+)(?![0-9])(?![,٬][0-9])",
+    "(?P<plain>[0-9]+)",
 )
-
+# No form of its own: groups that make no number, of which each would be tried in vain and found to be plain, in time
+# that is the square of how many there are. All but the last one are taken at once.
+_LISTED = r"(?P<listed>[0-9]{1,3}(?:[,٬][0-9]{3}(?=[,٬][0-9]{3}(?![0-9])))+)"
+_NUMBER = re.compile("|".join((*_FORMS[:-1], _LISTED, _FORMS[-1])))
+_DIGITS = re.compile("[0-9]+")
 
 #: What defines this rule, for a policy's digest: the forms in order, and the words.
-DEFINITION = " ".join([_NUMBER.pattern, *_UNITS, *_TENS, *_HUNDREDS, *_SCALES, *_ORDINALS.values(), _AND, _TO, _POINT])
+DEFINITION = " ".join(["|".join(_FORMS), *_UNITS, *_TENS, *_HUNDREDS, *_SCALES, *_ORDINALS.values(), _AND, _TO, _POINT])
 
 
 def spell_vulgar_fractions(text: str) -> str:
@@ -99,6 +99,8 @@ def _below_thousand(value: int) -> str:
 
 
 def _spell_match(match: re.Match[str]) -> str:
+    if match.lastgroup == "listed":
+        return _DIGITS.sub(lambda digits: f" {_spell(digits[0])} ", match[0])
     parts = {name: re.sub("[,٬]", "", text) for name, text in match.groupdict().items() if text is not None}
     if all(len(part) <= _MAX_DIGITS for part in parts.values()):
         return f" {_spell_parts(parts)} "

@@ -114,7 +114,7 @@ def edited(**changes: Any) -> Any:
         (edited(kind="label"), "tasks.0"),
         (edited(id="translation-fa-en"), "tasks named twice: translation-fa-en"),
         ({**edited(), "temprature": {"value": 0, "provenance": "paper"}}, "temprature"),
-        ({**edited(), "extraction": {"value": "ladder-0", "provenance": "convention"}}, "this version has ladder-1"),
+        ({**edited(), "extraction": {"value": "ladder-0", "provenance": "convention"}}, "this version has ladder-2"),
     ],
 )
 def test_a_declaration_with_a_fault_is_refused(settings: dict[str, Any], problem: str) -> None:
