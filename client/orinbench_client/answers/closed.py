@@ -13,8 +13,9 @@ from orinbench_client.answers.reading import Reading, drop_thinking, explicit_an
 from orinbench_client.answers.refusals import refusal_in
 
 # A sign between two digits ends nothing: 3.5 is no 3.
-_END = re.compile(r"\n|(?<!\d)[.,;:!?،؛؟]|[.,;:!?،؛؟](?!\d)")
-_BETWEEN = re.compile(rf"{_END.pattern}|[/|&]|\b(?:or|and)\b|(?<!\w)(?:یا|و)(?!\w)")
+_BETWEEN = re.compile(
+    r"\n|(?<!\d)[.,;:!?،؛؟/]|[.,;:!?،؛؟/](?!\d)|[|&]|\b(?:or|and)\b|(?<!\w)(?:یا|و)(?!\w)", re.IGNORECASE
+)
 _DIGITS = re.compile(r"\d+")
 _DECIMAL = re.compile(r"(?<=\d)[.,:/٫٬](?=\d)")
 #: Stands for the sign within a number: a character that folding keeps, and that no text holds.

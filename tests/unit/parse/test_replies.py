@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from orinbench_client.parse.questions import TYPES
 from orinbench_client.parse.replies import Reply, read_reply
+from orinbench_client.text.surrogates import replace_halves
+from orinbench_profiles import canonical_json
 
 COT, ZERO = "chain_of_thought", "zero_shot"
 _json = st.recursive(
@@ -66,6 +68,7 @@ def test_multichoice(text: str, answer: list[int]) -> None:
         (COT, 'so {"answers": ["الف', ["الف"]),
         (COT, '{"answers": ["الف"]}\nDone.', ["الف"]),
         (COT, '{"answers": [12, 7]}', ["12", "7"]),
+        (ZERO, r'{"answers": ["تهران \ud83d", "\ud83d\ude00", "\\ud83d"]}', ["تهران \ufffd", "😀", r"\ud83d"]),
     ],
 )
 def test_factoid(strategy: str, text: str, answer: list[str]) -> None:
@@ -95,6 +98,17 @@ def test_factoid(strategy: str, text: str, answer: list[str]) -> None:
 def test_unparsable(type_: str, strategy: str, text: str, rule: str) -> None:
     """What upstream would ask again has no answer, never an empty list, and says by which rule."""
     assert Reply(None, rule) == read_reply(type_, strategy, text)
+
+
+@given(st.text(st.sampled_from('a\\"u0123d\ud83d\ude00\U0001f600')))
+def test_every_answer_can_be_written_down(text: str) -> None:
+    """What is read of JSON is the text itself with U+FFFD for every half of a surrogate pair, and encodes as UTF-8."""
+    whole = json.loads(json.dumps(text))
+    expected = re.sub("[\ud800-\udfff]", "\ufffd", whole)
+    assert json.loads(replace_halves(json.dumps(text))) == expected
+    answer = read_reply("factoid", ZERO, json.dumps({"answers": [text]})).answer
+    assert answer in ([expected], None)
+    canonical_json(answer)
 
 
 @given(st.sampled_from(sorted(TYPES)), st.sampled_from([ZERO, COT]), _replies)
