@@ -63,6 +63,8 @@ def test_unparsable_replies_are_listed_and_wrong(program: Orinbench, tmp_path: P
         "factoid_multihop_nonanswerable_1": "نمی‌دانم",
         "factoid_reasoning_simple_2": '{"answers": "دریای خزر"}',
         "boolean_multihop_simple_3": '{"answer": "خیر"}',
+        # Right, and broken off within an emoji: half a surrogate pair, in which no score could be written.
+        "factoid_multihop_simple_1": json.dumps({"answers": [f"{right_answer('factoid', 'simple')} \ud83d"]}),
     }
     model = replay_model(tmp_path, "mostly-right", changes)
     outcome = json.loads(program.good("run", "--suite", "own", "--model", model, "--json"))
