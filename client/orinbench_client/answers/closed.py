@@ -13,9 +13,8 @@ from orinbench_client.answers.reading import Reading, drop_thinking, explicit_an
 from orinbench_client.answers.refusals import refusal_in
 
 # A sign between two digits ends nothing: 3.5 is no 3.
-_BETWEEN = re.compile(
-    r"\n|(?<!\d)[.,;:!?،؛؟/]|[.,;:!?،؛؟/](?!\d)|[|&]|\b(?:or|and)\b|(?<!\w)(?:یا|و)(?!\w)", re.IGNORECASE
-)
+_END = re.compile(r"\n|(?<!\d)[.,;:!?،؛؟]|[.,;:!?،؛؟](?!\d)")
+_BETWEEN = re.compile(rf"{_END.pattern}|[/|&]|\b(?:or|and)\b|(?<!\w)(?:یا|و)(?!\w)", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _DECIMAL = re.compile(r"(?<=\d)[.,:/٫٬](?=\d)")
 #: Stands for the sign within a number: a character that folding keeps, and that no text holds.
@@ -95,10 +94,12 @@ class ClosedSet:
 
     def _leading(self, text: str) -> int | None:
         """Return the label a text begins with, if no other one stands in a list with it."""
-        first, *others = _BETWEEN.split(text.strip().lstrip("*_\"'«( "))
+        first, *rest = _END.split(text.strip().lstrip("*_\"'«( "), maxsplit=1)
         place = self._folded.get(self._fold(first))
+        if place is None or not rest:
+            return place
         # A list of labels is soon at its end; a reply may be a megabyte long.
-        listed = [] if place is None else islice(filter(str.strip, others), self.size)
+        listed = islice(filter(str.strip, _BETWEEN.split(rest[0])), self.size)
         return None if any(self._folded.get(self._fold(other), place) != place for other in listed) else place
 
     def _by_words(self, text: str) -> int | None:

@@ -96,7 +96,7 @@ def _forms(count: int) -> _Forms:
     # "The answer is a man's voice", "the answer is 2 metres": these must end there to be the name of an option.
     doubtful = "|".join(("a", *map(str, range(1, count + 1))))
     word_end, sign_end = rf"(?={_SIGN}*(?:\s|\Z))", rf"(?={_SIGN}+(?:\s|\Z)|\s*\Z)"
-    listed_end = rf"(?={_SIGN}+(?:\s|\Z)|\s*\Z|\s+(?:{_CONNECTIVE}|(?:are|is|است|هستند)(?!\w)))"
+    listed_end = rf"(?={_SIGN}+(?:\s|\Z)|\s*\Z|\s+(?:{_CONNECTIVE}|(?:are|است|هستند)(?!\w)))"
     any_ = f"{safe}|{doubtful}"
     option = rf"{_OPTION}{_OPEN}(?P<numbered>{any_}){word_end}{_DENIAL}"
     ended = rf"(?<!\w){_OPEN}(?P<ended>(?:{safe}){word_end}|(?:{doubtful}){sign_end}){_DENIAL}"
@@ -110,12 +110,10 @@ def _forms(count: int) -> _Forms:
     return _Forms(
         re.compile(rf"{subject}(?:{verb}?\s*{option}|{verb}\s*{ended}|{before_verb})"),
         re.compile(option),
-        re.compile(
-            rf"{_CLOSE}\.?\s*{more}(?:{_OPTION}{_OPEN}(?P<numbered>{any_}){word_end}|{_OPEN}(?P<beside>{beside}))"
-        ),
+        re.compile(rf"{_CLOSE}\.?\s*{more}(?:{option}|{_OPEN}(?P<beside>{beside}){_DENIAL})"),
         re.compile(
             rf"(?:^|[,،;؛/&] ?|{_CONNECTIVE} ?){_OPEN}(?:(?P<bracketed>{any_})(?= ?[)\]])|(?P<item>{any_}){item_end})"
-            rf"|(?<![\w.-])(?P<inner>{any_})(?=[)\]])",
+            rf"{_DENIAL}|(?<![\w.-])(?P<inner>{any_})(?=[)\]]){_DENIAL}",
             re.MULTILINE,
         ),
     )

@@ -37,6 +37,7 @@ CITIES = ClosedSet.options(["تهران", "شیراز", "اصفهان", "کرم�
 NUMBERS = ClosedSet.options(["3", "4", "1", "−1"])
 LENGTHS = ClosedSet.options(["3", "3.5", "4", "4.5"])
 VOICES = ClosedSet.options(["a man", "woman", "a child", "two men"])
+CHORDS = ClosedSet.options(["tar", "tar and ney", "ney", "santur"])
 FORMS = ClosedSet(
     [
         Label("ghazal/qat'eh", ("ghazal", "qat'eh", "غزل")),
@@ -120,6 +121,11 @@ def test_a_label_is_itself_in_any_dress(dress: Callable[[str], str], name: str, 
         ("The answer is B, not A", CITIES, 1, "letter"),
         ("B, since it has 2 rivers (and 1 lake)", CITIES, 1, "letter"),
         ("C\n\nIt is the largest.", CITIES, 2, "letter"),
+        ("A) تهران، زیرا B) نادرست است", CITIES, 0, "letter"),
+        ("The answer is B, and A is wrong.", CITIES, 1, "letter"),
+        ("گزینه درست ج است", CITIES, 2, "letter"),
+        ("tar and ney, I think", CHORDS, 1, "leading"),
+        ("tar, ney", CHORDS, None, "none"),
         ('{"answer": ["B"]}', CITIES, 1, "json/letter"),
         ("پاسخ ج است", CITIES, 2, "letter"),
         ("پاسخ درست ج است.", CITIES, 2, "letter"),
