@@ -17,7 +17,7 @@ _END = re.compile(r"\n|(?<!\d)[.,;:!?،؛؟]|[.,;:!?،؛؟](?!\d)")
 _BETWEEN = re.compile(rf"{_END.pattern}|[/|&]|\b(?:or|and)\b|(?<!\w)(?:یا|و)(?!\w)", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _DECIMAL = re.compile(r"(?<=\d)[.,:/٫٬](?=\d)")
-#: Stands for the sign within a number: a character that folding keeps, and that no text holds.
+#: Stands for the sign within a number: a character for private use, which folding keeps.
 _POINT = "\ue000"
 # In the middle of a name: ruba'i, do-beyti. With the letters that transcribe ع and ء.
 _JOINTS = "['’‘`´ʻʼʽʾʿ‐-]"

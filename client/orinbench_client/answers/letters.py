@@ -44,7 +44,7 @@ class Letters:
         stated = [self._stated(match, lines) for match in self._forms.stated.finditer(lines)]
         if stated:
             return stated[-1]
-        return self._one(self._listed(lines)) if (found := self._leading(lines)) is None else found
+        return self._one(self._by_word(lines)) if (found := self._leading(lines)) is None else found
 
     def listed(self, line: str) -> tuple[int, str] | None:
         """Return the place of the letter a line begins with, as a list of options does, and what follows it."""
@@ -59,7 +59,7 @@ class Letters:
         kind = _kind(items[0])
         return self._one(self._place(item) for item in items if _kind(item) == kind)
 
-    def _listed(self, lines: str) -> Iterator[int | None]:
+    def _by_word(self, lines: str) -> Iterator[int | None]:
         return (self._stated(match, lines) for match in self._forms.option.finditer(lines))
 
     def _stated(self, match: re.Match[str], lines: str) -> int | None:
