@@ -9,12 +9,24 @@ from pathlib import Path
 
 import pytest
 
+from tests.jetson_sim.jetpack import first_site, system_python, unpack
+
 SCRIPT = Path(__file__).parents[3] / "scripts" / "make-runtime"
 
 
 def make(*arguments: str, python: str = sys.executable) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHON": python}
     return subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, env=environment, timeout=60)
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    """The root of a board with an installed daemon."""
+    unit = tmp_path / "root/etc/systemd/system/orinbenchd.service"
+    unit.parent.mkdir(parents=True)
+    unit.write_bytes((SCRIPT.parents[1] / "systemd/orinbenchd.service").read_bytes())
+    (tmp_path / "root/etc/nv_tegra_release").write_text("# R36 (release), REVISION: 4.7\n")
+    return tmp_path / "root"
 
 
 @pytest.mark.parametrize(("name", "extra"), [("default", "torch"), ("nemo", "nemo")])
@@ -26,9 +38,54 @@ def test_a_dry_run_prints_the_plan_and_does_nothing(tmp_path: Path, name: str, e
     steps = [line.removeprefix("do     ") for line in done.stdout.splitlines() if line.startswith("do     ")]
     assert steps[0] == f"{sys.executable} -m venv {tmp_path}/it"
     assert steps[1].endswith(f"/source[{extra}]")
-    assert steps[2].startswith(f"{tmp_path}/it/bin/python -c import orinbench_engines.worker, torch, ")
+    assert steps[2].startswith(f"{tmp_path}/it/bin/python -I -c import orinbench_engines.worker, torch, ")
     assert done.stdout.endswith(f'[runtimes.{name}]\npython = "{tmp_path}/it/bin/python"\n')
     assert not (tmp_path / "it").exists()
+
+
+def test_where_no_daemon_is_installed_a_runtime_lies_beside_the_project() -> None:
+    """Whoever starts a daemon by hand needs no folder, no root and no user `orinbench`."""
+    done = make("default", "--dry-run")
+
+    assert done.returncode == 0, done.stderr
+    assert f'python = "{SCRIPT.parents[1]}/runtimes/default/bin/python"' in done.stdout
+    assert "Set in the daemon's configuration" in done.stdout
+    assert "runuser" not in done.stdout
+
+
+def test_the_installed_daemon_gets_a_runtime_where_it_can_see_it(board: Path, tmp_path: Path) -> None:
+    """On a board the place is one that the unit shows its daemon, and the try is the daemon's user's."""
+    python = system_python(tmp_path / "usr")
+    unpack(first_site(python), "torch", "2.8.0")
+    done = make("default", "--dry-run", "--root", str(board), python=str(python))
+
+    assert done.returncode == 0, done.stderr
+    made = "/opt/orinbench-runtimes/default"
+    assert f"do     {python} -m venv --system-site-packages {made}\n" in done.stdout
+    assert f"do     runuser -u orinbench -- {made}/bin/python -I -c import orinbench_engines" in done.stdout
+    assert f"Set in {board}/etc/orinbench/orinbenchd.toml" in done.stdout
+    assert done.stdout.endswith(f'[runtimes.default]\npython = "{made}/bin/python"\n')
+
+
+@pytest.mark.parametrize("hidden", ["/home/you/runtime", "/root", "/run/user/1000/runtime"])
+def test_a_runtime_that_the_installed_daemon_cannot_see_is_refused(board: Path, tmp_path: Path, hidden: str) -> None:
+    """The unit hides homes; the error names the folder and one that works, and the unit is held to it."""
+    done = make("default", hidden, "--dry-run", "--root", str(board), python=str(system_python(tmp_path / "usr")))
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert f"not {hidden}, but for example /opt/orinbench-runtimes/default" in done.stderr
+    assert "ProtectHome=yes\n" in (board / "etc/systemd/system/orinbenchd.service").read_text()
+
+
+def test_a_python_that_the_installed_daemon_cannot_see_is_refused(board: Path, tmp_path: Path) -> None:
+    """An environment is a link to the Python that it was made of, which may lie in a home itself."""
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\necho /home/you/.pyenv/versions/3.10.12\n")
+    python.chmod(0o755)
+    done = make("default", "--dry-run", "--root", str(board), python=str(python))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{python} lies in /home/you/.pyenv/versions/3.10.12: name another with PYTHON" in done.stderr
 
 
 def test_the_vendors_torch_stays_on_a_jetson(tmp_path: Path) -> None:
