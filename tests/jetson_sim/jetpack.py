@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Mapping
+from importlib.metadata import distribution
 from pathlib import Path
 
 #: What of this environment the simulated system lacks: ourselves, and what comes as a stand-in.
@@ -67,3 +68,12 @@ def wheel(folder: Path, name: str, version: str) -> None:
     with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
         for path, text in stand_in(name, version).items():
             archive.writestr(path, text)
+
+
+def repack(folder: Path, name: str) -> None:
+    """Put the wheel of a pure package of this environment into a folder for `--find-links`."""
+    found = distribution(name)
+    with zipfile.ZipFile(folder / f"{name}-{found.version}-py3-none-any.whl", "w") as archive:
+        for file in found.files or []:
+            if ".." not in file.parts and "__pycache__" not in file.parts:
+                archive.write(str(file.locate()), str(file))

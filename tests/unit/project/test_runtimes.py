@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.jetson_sim.jetpack import first_site, system_python, unpack
+from tests.jetson_sim.jetpack import first_site, lend_packages, repack, system_python, unpack, wheel
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "make-runtime"
 
 
-def make(*arguments: str, python: str = sys.executable) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHON": python}
-    return subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, env=environment, timeout=60)
+#: As NVIDIA calls its builds: by the order of versions a pre-release, before 2.6.
+VENDORS = "2.6.0a0+ecf3bae40a.nv25.01"
+OFFERED = [
+    ("torch", "2.9.0"),
+    ("torch", "2.14.0rc1"),
+    ("numpy", "1.26.4"),
+    ("numpy", "2.2.6"),
+    ("transformers", "5.1.0"),
+]
+
+
+def make(*arguments: str, python: str = sys.executable, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHON": python, **more}
+    return subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, env=environment, timeout=240)
 
 
 @pytest.fixture
@@ -88,27 +101,92 @@ def test_a_python_that_the_installed_daemon_cannot_see_is_refused(board: Path, t
     assert f"{python} lies in /home/you/.pyenv/versions/3.10.12: name another with PYTHON" in done.stderr
 
 
-def test_the_vendors_torch_stays_on_a_jetson(tmp_path: Path) -> None:
-    """Where L4T is, the environment sees the system's packages and keeps its torch and NumPy at their very versions."""
-    root, site = tmp_path / "root", tmp_path / "site"
-    (root / "etc").mkdir(parents=True)
-    (root / "etc" / "nv_tegra_release").write_text("# R36 (release), REVISION: 4.7\n")
-    for name, version in (("torch", "2.8.0a0+nv25.6"), ("numpy", "1.26.4"), ("idna", "3.1")):
-        information = site / f"{name}-{version}.dist-info"
-        information.mkdir(parents=True)
-        (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    python = tmp_path / "python3"
-    python.write_text(f'#!/bin/sh\nPYTHONPATH={site} exec {sys.executable} -S "$@"\n')
-    python.chmod(0o755)
-    done = make("default", str(tmp_path / "it"), "--dry-run", "--root", str(root), python=str(python))
+@pytest.fixture
+def system(tmp_path: Path) -> Path:
+    """The site-packages of a system's Python that has NVIDIA's torch, over apt's older NumPy."""
+    site, apt = first_site(system_python(tmp_path / "usr")), tmp_path / "apt"
+    (site / "apt.pth").write_text(f"{apt}\n")
+    unpack(apt, "numpy", "1.21.5")
+    unpack(site, "torch", VENDORS)
+    return site
 
-    assert done.returncode == 0, done.stderr
-    assert f"do     {python} -m venv --system-site-packages {tmp_path}/it\n" in done.stdout
-    kept = {line.removeprefix("keep   ") for line in done.stdout.splitlines() if line.startswith("keep   ")}
-    assert kept == {"torch===2.8.0a0+nv25.6", "numpy===1.26.4"}
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
-    without = make("default", str(tmp_path / "it"), "--dry-run", "--root", str(root), python=str(python))
-    assert (without.returncode, "has no torch: install NVIDIA's wheel" in without.stderr) == (1, True)
+
+def kept(system: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the script that says what pip must keep, for torch."""
+    python = system.parents[2] / "bin/python3"
+    return subprocess.run(
+        [python, "-I", SCRIPT.parent / "vendor-constraints", "torch"],
+        capture_output=True, text=True, env={**os.environ, **environment}, timeout=60,
+    )  # fmt: skip
+
+
+def test_of_shadowed_packages_the_one_that_is_imported_is_kept(system: Path) -> None:
+    """apt's NumPy is too old for us and leaves only a bound; one over it that pip installed stays as it is."""
+    assert kept(system).stdout.split() == [f"torch=={VENDORS}", "numpy<2"]
+
+    unpack(system, "numpy", "1.26.4")
+
+    assert kept(system).stdout.split() == [f"torch=={VENDORS}", "numpy==1.26.4"]
+
+
+def test_a_torch_of_one_user_alone_is_none(system: Path, tmp_path: Path) -> None:
+    """Workers run as another user: what the caller's home has is not there, and the error says so."""
+    home = tmp_path / "home"
+    (system / "torch").rename(tmp_path / "torch")
+    (system / f"torch-{VENDORS}.dist-info").rename(tmp_path / "torch.dist-info")
+    unpack(home / ".local/lib" / system.parent.name / "site-packages", "torch", VENDORS)
+
+    without = kept(system, HOME=str(home), PYTHONPATH=str(tmp_path))
+
+    assert (without.returncode, without.stdout) == (1, "")
+    assert "has no torch for all users (what lies in ~/.local is yours alone)" in without.stderr
+
+
+def test_a_torch_that_is_too_old_is_one_clear_error(system: Path) -> None:
+    """JetPack 6.1's wheel is below what the project declares; pip would only speak of an impossible resolution."""
+    unpack(system, "torch", "2.5.0a0+872d972e41.nv24.08")
+    shutil.rmtree(system / f"torch-{VENDORS}.dist-info")
+
+    old = kept(system)
+
+    assert (old.returncode, old.stdout, old.stderr.count("\n")) == (1, "", 1)
+    assert "torch 2.5.0a0+872d972e41.nv24.08 of " in old.stderr
+    assert "is too old: install NVIDIA's wheel of one >2.5.1" in old.stderr
+
+
+# Half a minute of work, of which the making of an environment is the most.
+@pytest.mark.timeout(300)
+def test_pip_makes_a_runtime_over_a_jetsons_packages(system: Path, tmp_path: Path) -> None:
+    """pip itself, offered newer builds and a home's: torch stays NVIDIA's, NumPy below 2, and workers can start."""
+    lend_packages(system)
+    (tmp_path / "root/etc").mkdir(parents=True)
+    (tmp_path / "root/etc/nv_tegra_release").write_text("# R36 (release), REVISION: 4.7\n")
+    offered = tmp_path / "wheels"
+    for name, version in OFFERED:
+        wheel(offered, name, version)
+    home = tmp_path / "home/.local/lib" / system.parent.name / "site-packages"
+    unpack(home, "transformers", "5.9.0")
+    made = tmp_path / "it"
+    repack(offered, "setuptools")  # our own build wants it
+    pip = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_COMPILE": "1", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(offered)}
+
+    done = make(
+        "default", str(made), "--root", str(tmp_path / "root"),
+        python=str(system.parents[2] / "bin/python3"), HOME=str(tmp_path / "home"), **pip,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    look = "import torch, numpy, transformers as t; print(torch.__version__, numpy.__version__, t.__version__)"
+    seen = subprocess.run([made / "bin/python", "-I", "-c", look], capture_output=True, text=True, timeout=60)
+    assert seen.stdout.split() == [VENDORS, "1.26.4", "5.1.0"]
+    # Elsewhere a release is taken, not a newer pre-release that is offered too.
+    declared = re.search(r'"(torch>[^"]+)"', (SCRIPT.parents[1] / "pyproject.toml").read_text())
+    assert declared is not None
+    ask = "-I -m pip install --dry-run --ignore-installed --no-deps".split()
+    chosen = subprocess.run(
+        [made / "bin/python", *ask, declared[1]], capture_output=True, text=True, env={**os.environ, **pip}, timeout=60
+    )
+    assert "Would install torch-2.9.0\n" in chosen.stdout
 
 
 def test_an_unknown_runtime_is_refused() -> None:
