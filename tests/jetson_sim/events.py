@@ -38,13 +38,19 @@ def gpu_client(board: SimulatedBoard, *, name: str, pid: int, kb: int = 43_008, 
     process = board.path(f"/proc/{pid}")
     (process / "fd").mkdir(parents=True, exist_ok=True)
     board.write(f"/proc/{pid}/comm", name[:15] + "\n")
-    board.write(f"/proc/{pid}/stat", f"{pid} ({name[:15]}) S 1 {pid} {pid} 0 -1\n")
+    process_stat(board, name=name[:15], pid=pid)
     with contextlib.suppress(FileExistsError):
         (process / "fd/7").symlink_to("/dev/nvgpu/igpu0/ctrl")
     if nvmap:
         rows = [row for row in board.path(_CLIENTS).read_text().splitlines()[1:-1] if f" {pid} " not in row]
         rows.append(f"user                    {name[:15]:>15} {pid:>8} {kb:>10}K")
         _write_clients(board, rows)
+
+
+def process_stat(board: SimulatedBoard, *, name: str, pid: int, parent: int = 1, began: int = 0) -> None:
+    """What the kernel tells of a process (proc_pid_stat(5)), up to when it began in clock ticks since boot."""
+    zeros = " 0" * 14
+    board.write(f"/proc/{pid}/stat", f"{pid} ({name}) S {parent} {pid} {pid} 0{zeros} {began}\n")
 
 
 def gpu_client_gone(board: SimulatedBoard, *, pid: int) -> None:

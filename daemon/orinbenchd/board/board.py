@@ -58,6 +58,7 @@ class Board:
         self._helper_socket = helper_socket
         self._data_dir = data_dir
         self.isolation = isolation
+        self._family = gpu_clients.Family(self.root, os.getpid())
         self._lease: HelperConnection | None = None
         self._modes = nvpmodel.read_modes(self.root)
 
@@ -179,18 +180,20 @@ class Board:
             await asyncio.sleep(WATCH_INTERVAL_S)
 
     async def _poll(self, on_own: Callable[[Sequence[GpuClient]], None]) -> list[GpuClient] | None:
+        self._family.look()
         everyone = known(await self.gpu_clients())
         if everyone is None:
             return None
-        others = gpu_clients.without_own(self.root, everyone, os.getpid())
+        others = self._family.strangers(everyone)
         theirs = {client.pid for client in others}
         on_own([client for client in everyone if client.pid not in theirs])
         return others
 
     async def competitors(self) -> Fact[list[GpuClient]]:
-        """Return the processes on the GPU that are neither this one nor its children."""
+        """Return the processes on the GPU that are neither this one nor its descendants."""
+        self._family.look()
         clients = await self.gpu_clients()
-        return clients if isinstance(clients, Absent) else gpu_clients.without_own(self.root, clients, os.getpid())
+        return clients if isinstance(clients, Absent) else self._family.strangers(clients)
 
     async def gpu_clients(self) -> Fact[list[GpuClient]]:
         """Return all processes on the GPU, ours included, for `Board.gpu_clients`."""

@@ -78,25 +78,57 @@ def tegra_clients(root: Root) -> Fact[list[GpuClient]]:
     return Absent(f"{table.reason}, and other users' processes are hidden: the power helper is needed")
 
 
-def without_own(root: Root, clients: Iterable[GpuClient], own_pid: int) -> list[GpuClient]:
-    """Drop `own_pid` and everything that descends from it."""
-    return [client for client in clients if not _descends(root, client.pid, own_pid)]
+class Family:
+    """A process and all that descends from it. What was seen to belong stays known when it has ended.
 
+    A list of clients is older than the look at who they are: a worker that ended in between is still ours. A client
+    that is gone and never was seen to be ours counts as a stranger: who it was cannot be told any more.
+    """
 
-def _descends(root: Root, pid: int, ancestor: int) -> bool:
-    for _ in range(64):  # deeper than any real tree; a loop can only come from a table that changes under us
-        if pid == ancestor:
+    def __init__(self, root: Root, pid: int) -> None:
+        self._proc = str(root.path("/proc"))
+        self._pid = pid
+        #: When each began; a pid is used again. Bounded, as pids are.
+        self._began: dict[int, int] = {}
+
+    def look(self) -> None:
+        """Note who belongs now. To be called before the clients are listed, too: who is on the list was there then."""
+        began: dict[int, int] = {}
+        children: dict[int, list[int]] = {}
+        for pid in self._pids():
+            stat = self._stat(pid)
+            if stat is not None:
+                children.setdefault(stat[0], []).append(pid)
+                began[pid] = stat[1]
+        found = [self._pid]
+        for pid in found:
+            found += [child for child in children.get(pid, ()) if child not in found]
+        self._began.update((pid, began[pid]) for pid in found[1:])
+
+    def strangers(self, clients: Iterable[GpuClient]) -> list[GpuClient]:
+        """Return the clients that do not belong."""
+        left = [client for client in clients if not self._belongs(client.pid)]
+        if left:
+            self.look()
+        return [client for client in left if not self._belongs(client.pid)]
+
+    def _belongs(self, pid: int) -> bool:
+        if pid == self._pid:
             return True
-        parent = _parent(root, pid)
-        if parent is None or parent <= 1:
-            return False
-        pid = parent
-    return False
+        stat = self._stat(pid)
+        return pid in self._began and (stat is None or stat[1] == self._began[pid])
 
+    def _pids(self) -> list[int]:
+        try:
+            return [int(name) for name in os.listdir(self._proc) if name.isdecimal()]  # noqa: PTH208 - each second
+        except OSError:
+            return []
 
-def _parent(root: Root, pid: int) -> int | None:
-    stat = root.text(f"/proc/{pid}/stat")
-    if isinstance(stat, Absent):
-        return None
-    fields = stat.rpartition(")")[2].split()
-    return int(fields[1]) if len(fields) > 1 and fields[1].isdigit() else None
+    def _stat(self, pid: int) -> tuple[int, int] | None:
+        """Return parent and beginning, in clock ticks since boot (proc_pid_stat(5)), of a process that is there."""
+        try:
+            with open(f"{self._proc}/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123 - hundreds a second
+                fields = file.read().rpartition(b")")[2].split()
+            return int(fields[1]), int(fields[19])
+        except (OSError, IndexError, ValueError):
+            return None

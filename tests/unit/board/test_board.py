@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from orinbench.v1.board_pb2 import BoardIdentity
+from orinbench.v1.board_pb2 import BoardIdentity, GpuClient
 from orinbench.v1.record_pb2 import Check, CheckResult, FailureClass, Violation
 from orinbench_profiles.loader import load_hardware
 from orinbenchd.board.board import Board, BoardRefusedError
-from orinbenchd.board.rootfs import Absent
+from orinbenchd.board.gpu_clients import Family
+from orinbenchd.board.rootfs import Absent, Root
 from orinbenchd.sandbox import Isolation, Level
 
 from tests.jetson_sim import events, helper
@@ -320,8 +325,8 @@ def test_our_own_worker_is_no_competitor(tmp_path: Path) -> None:
     """A process that descends from the daemon may hold the GPU."""
     built = build(tmp_path / "root", "agx-orin-32gb")
     events.gpu_client(built, name="python3", pid=5000)
-    built.write("/proc/5000/stat", "5000 (python3) S 4999 5000 5000 0 -1\n")
-    built.write("/proc/4999/stat", f"4999 (bwrap (x)) S {os.getpid()} 4999 4999 0 -1\n")
+    events.process_stat(built, name="python3", pid=5000, parent=4999)
+    events.process_stat(built, name="bwrap (x)", pid=4999, parent=os.getpid())
 
     with owned(built) as board:
         assert asyncio.run(board.competitors()) == []
@@ -331,11 +336,53 @@ def test_our_own_worker_is_no_competitor(tmp_path: Path) -> None:
     assert [client.pid for client in everybody] == [5000]
 
 
+def test_a_worker_that_has_ended_is_still_no_competitor(tmp_path: Path) -> None:
+    """Its row may outlive it; a stranger that is gone, and one that got the worker's pid, stay strangers."""
+    built = build(tmp_path / "root", "agx-orin-32gb")
+    events.gpu_client(built, name="python3", pid=5000)
+    events.process_stat(built, name="python3", pid=5000, parent=os.getpid(), began=77)
+    events.gpu_client(built, name="Xorg", pid=4711)
+
+    with owned(built) as board:
+
+        def others() -> list[int]:
+            clients = asyncio.run(board.competitors())
+            assert not isinstance(clients, Absent)
+            return [client.pid for client in clients]
+
+        assert others() == [4711]
+        for pid in (5000, 4711):
+            shutil.rmtree(built.path(f"/proc/{pid}"))
+        assert others() == [4711]
+        events.process_stat(built, name="steam", pid=5000, began=99)
+        assert others() == [4711, 5000]
+
+
+def test_a_worker_that_ends_between_the_list_and_the_look_is_ours() -> None:
+    """Real processes: seen before the list was made, gone and reaped when its names are looked at, an orphan too."""
+    family = Family(Root(Path("/")), os.getpid())
+    script = "import subprocess; p = subprocess.Popen(['sleep', '60']); print(p.pid, flush=True); p.wait()"
+    worker = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    assert worker.stdout is not None
+    with worker.stdout as out:
+        orphan = int(out.readline())
+    listed = [GpuClient(pid=pid, name="python3", source="nvmap") for pid in (worker.pid, orphan, os.getpid(), 1)]
+
+    family.look()
+    worker.kill()
+    worker.wait()
+
+    try:
+        assert [client.pid for client in family.strangers(listed)] == [1]
+    finally:
+        os.kill(orphan, signal.SIGKILL)
+
+
 def test_the_poll_tells_our_own_rows_from_others(tmp_path: Path) -> None:
     """Each look for competitors hands on what the worker's process tree holds in the nvmap table, in bytes."""
     built = build(tmp_path / "root", "agx-orin-32gb")
     events.gpu_client(built, name="python3", pid=5000, kb=2048)
-    built.write("/proc/5000/stat", f"5000 (python3) S {os.getpid()} 5000 5000 0 -1\n")
+    events.process_stat(built, name="python3", pid=5000, parent=os.getpid())
     events.gpu_client(built, name="Xorg", pid=4711, kb=43_008)
     own: list[list[tuple[int, int]]] = []
 

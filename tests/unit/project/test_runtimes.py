@@ -182,7 +182,7 @@ def test_pip_makes_a_runtime_over_a_jetsons_packages(system: Path, tmp_path: Pat
     # Elsewhere a release is taken, not a newer pre-release that is offered too.
     declared = re.search(r'"(torch>[^"]+)"', (SCRIPT.parents[1] / "pyproject.toml").read_text())
     assert declared is not None
-    ask = "-I -m pip install --dry-run --ignore-installed --no-deps".split()
+    ask = ["-I", "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps"]
     chosen = subprocess.run(
         [made / "bin/python", *ask, declared[1]], capture_output=True, text=True, env={**os.environ, **pip}, timeout=60
     )
