@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -62,7 +64,7 @@ def test_a_dry_run_prints_the_exact_plan_and_changes_nothing(tmp_path: Path) -> 
         f"write  {at}/etc/systemd/system/orinbench-power.socket",
         f"write  {at}/etc/systemd/system/orinbench-power.service",
         f"write  {at}/etc/systemd/system/orinbenchd.service.d/devices.conf",
-        f"write  {at}/etc/udev/rules.d/99-orinbench-exclusive.rules",
+        f"write  {at}/etc/udev/rules.d/99-zz-orinbench-exclusive.rules",
         f"do     systemctl --root={at} enable orinbench-power.socket orinbenchd.service",
     ]
     assert '       | profile = "agx-orin-32gb-maxn"' in ended.stdout
@@ -70,6 +72,60 @@ def test_a_dry_run_prints_the_exact_plan_and_changes_nothing(tmp_path: Path) -> 
     assert "/dev/nvmap rw" in allowed
     assert "/dev/dri/renderD128 rw" in allowed
     assert all((root / line.split()[0].lstrip("/")).exists() for line in allowed)
+
+
+@pytest.mark.tool("systemctl")
+def test_an_update_takes_away_the_rules_that_had_no_effect(tmp_path: Path) -> None:
+    """Who had asked for `--exclusive` has it still, by rules that work, and the old file goes."""
+    root = build(tmp_path / "root", "agx-orin-32gb").root
+    old = root / "etc/udev/rules.d/99-orinbench-exclusive.rules"
+    old.parent.mkdir(parents=True)
+    old.touch()
+
+    steps = plan(script("install-jetson", "--dry-run", "--root", str(root)))
+
+    assert f"do     rm {old}" in steps
+    assert f"write  {root}/etc/udev/rules.d/99-zz-orinbench-exclusive.rules" in steps
+    assert f"do     rm -r {old}" in plan(script("uninstall-jetson", "--dry-run", "--root", str(root)))
+
+
+#: In our words what NVIDIA's file does on JetPack 6: user nodes to `video`; what debugs or profiles stays root's.
+VENDOR_RULES = """
+SUBSYSTEM=="nvidia-gpu-v2", KERNEL=="as|channel|ctrl|tsg", GROUP="video", MODE="0660"
+SUBSYSTEM=="nvidia-gpu", KERNEL=="nvhost-*", GROUP="video", MODE="0660"
+SUBSYSTEM=="nvidia-gpu-v2-power", KERNEL=="power", GROUP="video", MODE="0660"
+KERNEL=="nvmap", GROUP="video", MODE="0660"
+"""
+
+
+def group_of(rules: dict[str, str], subsystem: str, kernel: str) -> str:
+    """Apply udev rules as udev(7) says: files by name, a later assignment over an earlier one, `|` between globs."""
+    device, group = {"SUBSYSTEM": subsystem, "KERNEL": kernel}, "root"
+    for line in "\n".join(rules[name] for name in sorted(rules)).splitlines():
+        parts = re.findall(r'(\w+)(==|=)"([^"]*)"', "" if line.startswith("#") else line)
+        conditions = [(device[key], value) for key, operator, value in parts if operator == "=="]
+        if all(any(fnmatchcase(has, glob) for glob in value.split("|")) for has, value in conditions):
+            group = next((value for key, operator, value in parts if (key, operator) == ("GROUP", "=")), group)
+    return group
+
+
+def test_exclusive_rules_have_the_last_word_on_the_nodes_of_users_alone() -> None:
+    """Beside NVIDIA's rules each node that work goes through is orinbench's; others stay as they are."""
+    rules = {path.name: path.read_text() for path in (REPOSITORY / "systemd/udev").iterdir()}
+    rules["99-tegra-devices.rules"] = VENDOR_RULES
+    rules["50-udev-default.rules"] = 'SUBSYSTEM=="drm", KERNEL=="renderD*", GROUP="render", MODE="0666"'
+    ours = [("nvidia-gpu-v2", name) for name in ("as", "channel", "ctrl", "tsg")]
+    ours += [("nvidia-gpu", name) for name in ("nvhost-gpu", "nvhost-as-gpu", "nvhost-ctrl-gpu", "nvhost-tsg-gpu")]
+    ours += [("misc", "nvmap"), ("drm", "renderD128")]
+
+    assert {group_of(rules, *node) for node in ours} == {"orinbench"}
+    others = [
+        ("nvidia-gpu-v2", "dbg"),
+        ("nvidia-gpu-v2-power", "power"),
+        ("drm", "card0"),
+        ("nvidia-gpu", "nvhost-dbg-gpu"),
+    ]
+    assert [group_of(rules, *node) for node in others] == ["root", "video", "root", "video"]
 
 
 @pytest.mark.tool("systemctl")
