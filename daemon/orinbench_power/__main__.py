@@ -32,8 +32,8 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--state-dir",
         type=Path,
-        default=Path(os.environ.get("RUNTIME_DIRECTORY", "/run/orinbench-power")),
-        help="where to note what has to be put back",
+        default=Path(os.environ.get("STATE_DIRECTORY", "/var/lib/orinbench-power")),
+        help="where to note what has to be put back; the power mode outlives a reboot, so this must, too",
     )
     return parser.parse_args(argv)
 

@@ -29,11 +29,15 @@ class ControlError(Exception):
 
 @dataclass
 class Changes:
-    """What must be put back: the mode that was in force, the one we set, the file of the stored clocks."""
+    """What must be put back: the mode that was in force, the one we set, the file of the stored clocks.
+
+    The mode outlives a reboot, the clocks do not: `clocks_boot` is the boot they were locked in, empty if unknown.
+    """
 
     mode_before: int | None = None
     mode_set: int | None = None
     clocks_file: str | None = None
+    clocks_boot: str = ""
 
     @property
     def any(self) -> bool:
@@ -42,13 +46,15 @@ class Changes:
 
 
 class Control:
-    """The board below `root`; `state_dir` holds what has to be put back, so that a restart can do it."""
+    """The board below `root`. `state_dir` holds what has to be put back when helper or board start again: on disk."""
 
     def __init__(self, root: Path, state_dir: Path) -> None:
         self._root = root
         self._state_dir = state_dir
         self._state_file = state_dir / "changes.json"
         self.changes = self._load()
+        if self.changes.clocks_file is not None and self._clocks_of_another_boot():
+            self._forget_clocks(self.changes.clocks_file)
 
     async def status(self) -> dict[str, Any]:
         """Return the mode in force, the top mode, and what is changed."""
@@ -80,7 +86,7 @@ class Control:
         await self._must(_JETSON_CLOCKS, "--store", str(path))
         if not os.access(path, os.R_OK):
             raise ControlError("failed", "jetson_clocks --store wrote nothing")
-        self.changes.clocks_file = str(path)
+        self.changes.clocks_file, self.changes.clocks_boot = str(path), programs.boot_id(self._root)
         self._save()
         await self._must(_JETSON_CLOCKS)
         _log.info("clocks locked")
@@ -88,16 +94,14 @@ class Control:
 
     async def restore(self) -> dict[str, Any]:
         """Put back what was changed. Raises ControlError; what could not be put back stays noted."""
-        if self.changes.clocks_file is not None:
-            await self._must(_JETSON_CLOCKS, "--restore", self.changes.clocks_file)
-            _forget(self.changes.clocks_file)
-            self.changes.clocks_file = None
-            self._save()
-            _log.info("clocks restored")
-        if self.changes.mode_before is not None:
-            await self._restore_mode(self.changes.mode_before)
-            self.changes.mode_before = self.changes.mode_set = None
-            self._save()
+        failed = []
+        for put_back in (self._restore_clocks, self._restore_mode):
+            try:
+                await put_back()
+            except ControlError as error:
+                failed.append(str(error))
+        if failed:
+            raise ControlError("failed", "; ".join(failed))
         return {}
 
     def gpu_clients(self) -> dict[str, Any]:
@@ -125,16 +129,38 @@ class Control:
             )
         raise ControlError("failed", f"nvpmodel -m {top.id} ended with {ended.code}; the mode is still {current.name}")
 
-    async def _restore_mode(self, before: int) -> None:
+    async def _restore_clocks(self) -> None:
+        path = self.changes.clocks_file
+        if path is None:
+            return
+        await self._must(_JETSON_CLOCKS, "--restore", path)
+        self._forget_clocks(path)
+        _log.info("clocks restored")
+
+    def _clocks_of_another_boot(self) -> bool:
+        then, now = self.changes.clocks_boot, programs.boot_id(self._root)
+        return bool(then and now) and then != now
+
+    def _forget_clocks(self, path: str) -> None:
+        Path(path).unlink(missing_ok=True)
+        self.changes.clocks_file, self.changes.clocks_boot = None, ""
+        self._save()
+
+    async def _restore_mode(self) -> None:
+        before = self.changes.mode_before
+        if before is None:
+            return
         now = await self._query()
         if now is not None and now.id != self.changes.mode_set:
             _log.warning("mode not restored: somebody set it to %s meanwhile", now.name)
-            return
-        ended = await self._run(_NVPMODEL, "-m", str(before))
-        now = await self._query()
-        if now is None or now.id != before:
-            raise ControlError("failed", f"nvpmodel -m {before} ended with {ended.code}: the mode was not restored")
-        _log.info("mode restored to %s", now.name)
+        else:
+            ended = await self._run(_NVPMODEL, "-m", str(before))
+            now = await self._query()
+            if now is None or now.id != before:
+                raise ControlError("failed", f"nvpmodel -m {before} ended with {ended.code}: the mode was not restored")
+            _log.info("mode restored to %s", now.name)
+        self.changes.mode_before = self.changes.mode_set = None
+        self._save()
 
     async def _query(self) -> Mode | None:
         return programs.parse_query((await self._run(_NVPMODEL, "-q")).text)
@@ -164,7 +190,8 @@ class Control:
         except (OSError, ValueError) as error:
             _log.error("%s is unreadable and is ignored: %s", self._state_file, error)
             return Changes()
-        return Changes(value.get("mode_before"), value.get("mode_set"), value.get("clocks_file"))
+        get = value.get
+        return Changes(get("mode_before"), get("mode_set"), get("clocks_file"), get("clocks_boot", ""))
 
     def _save(self) -> None:
         temporary = self._state_file.with_suffix(".new")
@@ -173,7 +200,8 @@ class Control:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(self._state_file)
-
-
-def _forget(path: str) -> None:
-    Path(path).unlink(missing_ok=True)
+        folder = os.open(self._state_dir, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # the new name outlives a power loss only with its folder
+        finally:
+            os.close(folder)

@@ -106,6 +106,14 @@ def asks_for_reboot(text: str) -> bool:
     return "reboot required" in lowered or "do you want to reboot" in lowered
 
 
+def boot_id(root: Path) -> str:
+    """Return what the kernel calls this boot, or nothing where it does not say."""
+    try:
+        return (root / "proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
 def nvmap_table(root: Path) -> str | None:
     """Return the table of GPU memory clients as it stands, or None where there is none."""
     try:

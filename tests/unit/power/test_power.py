@@ -106,6 +106,44 @@ def test_a_killed_helper_puts_back_when_it_starts_again(board: SimulatedBoard, h
         assert board.path("/sys/class/devfreq/17000000.gpu/min_freq").read_text() == limits
 
 
+def test_after_a_power_loss_the_mode_is_put_back_and_the_clocks_are_left_alone(
+    board: SimulatedBoard, helper: Helper
+) -> None:
+    """nvpmodel brings back the mode we set, a boot frees the clocks: only what outlived it is put back."""
+    low = board.path("/sys/class/devfreq/17000000.gpu/min_freq")
+    limits = low.read_text()
+    with Client(helper.socket) as client:
+        client.ask("set-top-mode")
+        assert client.ask("lock-clocks")["ok"] is True
+        helper.process.kill()
+        helper.process.wait()
+
+        events.write_file(board, path="/proc/sys/kernel/random/boot_id", text="7d0e1f00-0000-4000-8000-000000000000\n")
+        low.write_text(limits)
+        helper.restart()
+
+    assert board.mode() == "MODE_50W"
+    assert not [call for call in board.calls() if "--restore" in call]
+    assert helper.ask("status")["changed"] is False
+    assert [path.name for path in helper.state.iterdir()] == ["changes.json"]
+
+
+def test_clocks_that_cannot_be_restored_do_not_keep_the_mode(board: SimulatedBoard, helper: Helper) -> None:
+    """Each is put back as far as it can be; the answer names what failed, which stays noted."""
+    with Client(helper.socket) as client:
+        client.ask("set-top-mode")
+        client.ask("lock-clocks")
+        for stored in helper.state.glob("clocks-*"):
+            stored.unlink()
+
+        answer = client.ask("restore")
+
+        assert (answer["ok"], answer["code"]) == (False, "failed")
+        assert "jetson_clocks --restore" in answer["message"]
+        assert board.mode() == "MODE_50W"
+        assert client.ask("status")["changed"] is True
+
+
 def test_a_stopped_helper_puts_back_before_it_ends(board: SimulatedBoard, helper: Helper) -> None:
     """SIGTERM restores, then ends with 0."""
     with Client(helper.socket) as client:
@@ -301,22 +339,25 @@ def test_missing_programs_are_an_answer_not_a_crash(board: SimulatedBoard, helpe
 
 
 def test_it_serves_the_socket_systemd_passes(board: SimulatedBoard, tmp_path: Path) -> None:
-    """With LISTEN_FDS it takes descriptor 3, as under socket activation."""
-    path = tmp_path / "s"
+    """With LISTEN_FDS it takes descriptor 3, as under socket activation, and notes changes where the unit says."""
+    path, state = tmp_path / "s", tmp_path / "state"
+    unit = (Path(__file__).parents[3] / "systemd/orinbench-power.service").read_text().splitlines()
+    assert "StateDirectory=orinbench-power" in unit  # below /var/lib: what is in /run is gone when the power was
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
-        arguments = ["--root", str(board.root), "--group", str(os.getgid()), "--state-dir", str(tmp_path / "state")]
+        arguments = ["--root", str(board.root), "--group", str(os.getgid())]
         process = subprocess.Popen(
             [sys.executable, "-c", AS_SYSTEMD, str(listener.fileno()), *arguments],
             pass_fds=[listener.fileno()],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=ENVIRONMENT,
+            env={**ENVIRONMENT, "STATE_DIRECTORY": str(state)},
         )
     try:
         with Client(path) as client:
-            assert client.ask("status")["mode"]["name"] == "MODE_50W"
+            assert client.ask("set-top-mode")["before"]["name"] == "MODE_50W"
+            assert (state / "changes.json").exists()
     finally:
         process.terminate()
         assert process.wait(30) == 0
