@@ -47,7 +47,7 @@ def test_a_dry_run_prints_the_exact_plan_and_changes_nothing(tmp_path: Path) -> 
     assert tree(root) == before
     at, here, source = root, REPOSITORY, root / "opt/orinbench/source"
     parts = ("pyproject.toml", "README.md", "LICENSE", "client", "daemon", "engines", "profiles", "proto")
-    pip = "-m pip install --quiet --disable-pip-version-check --upgrade"
+    pip = "-I -m pip install --quiet --disable-pip-version-check --upgrade --constraint"
     assert plan(ended) == [
         f"write  {at}/etc/sysusers.d/orinbench.conf",
         f"do     systemd-sysusers --root={at} orinbench.conf",
@@ -57,7 +57,8 @@ def test_a_dry_run_prints_the_exact_plan_and_changes_nothing(tmp_path: Path) -> 
         f"do     rm -rf {source}",
         f"do     mkdir {source}",
         f"do     cp -r {' '.join(str(here / part) for part in parts)} {source}",
-        f"do     {at}/opt/orinbench/bin/python {pip} {source}[daemon,prepare]",
+        f"write  {at}/opt/orinbench/constraints.txt",
+        f"do     {at}/opt/orinbench/bin/python {pip} {at}/opt/orinbench/constraints.txt {source}[daemon,prepare]",
         f"do     rm -rf {source}",
         f"write  {at}/etc/orinbench/orinbenchd.toml",
         f"write  {at}/etc/systemd/system/orinbenchd.service",
@@ -68,6 +69,14 @@ def test_a_dry_run_prints_the_exact_plan_and_changes_nothing(tmp_path: Path) -> 
         f"do     systemctl --root={at} enable orinbench-power.socket orinbenchd.service",
     ]
     assert '       | profile = "agx-orin-32gb-maxn"' in ended.stdout
+    constraints = subprocess.run(
+        ["/usr/bin/python3", "-I", REPOSITORY / "scripts/vendor-constraints"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "numpy" in constraints.stdout
+    assert "".join(f"       | {line}\n" for line in constraints.stdout.splitlines()) in ended.stdout
     allowed = [line.split("=")[1] for line in ended.stdout.splitlines() if "| DeviceAllow=" in line]
     assert "/dev/nvmap rw" in allowed
     assert "/dev/dri/renderD128 rw" in allowed
@@ -169,6 +178,7 @@ def test_installing_twice_and_removing_leaves_nothing_but_data(tmp_path: Path) -
         [root / "opt/orinbench/bin/orinbench-power", "--help"], capture_output=True, text=True, timeout=60
     )
     assert version.returncode == 0
+    assert "numpy" in (root / "opt/orinbench/constraints.txt").read_text()
     config = root / "etc/orinbench/orinbenchd.toml"
     assert 'profile = "agx-orin-64gb-maxn"' in config.read_text()
     assert oct(config.stat().st_mode & 0o777) == "0o640"
@@ -180,6 +190,8 @@ def test_installing_twice_and_removing_leaves_nothing_but_data(tmp_path: Path) -
     assert config.read_text().endswith("# mine\n")
 
     (root / "var/lib/orinbench/journal.sqlite").write_text("results")
+    for path in ("opt/orinbench-runtimes/default", "var/lib/orinbench-power"):
+        (root / path).mkdir(parents=True)
     removed = script("uninstall-jetson", "--root", str(root))
     assert removed.returncode == 0, removed.stdout + removed.stderr
     accounts = {"etc/.pwd.lock", "etc/passwd-", "etc/group-", "etc/shadow-", "etc/gshadow-"}
