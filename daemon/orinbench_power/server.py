@@ -7,7 +7,9 @@ import contextlib
 import json
 import logging
 import socket
+import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,11 @@ class Server:
     async def start(self, listener: socket.socket) -> None:
         """Begin to serve on a listening Unix socket."""
         self.idle_since = asyncio.get_running_loop().time()
-        self._server = await asyncio.start_unix_server(self._accept, sock=listener, limit=REQUEST_LIMIT)
+        start = asyncio.start_unix_server
+        if sys.version_info >= (3, 13):
+            # The file is systemd's, which goes on listening there when an idle helper ends.
+            start = partial(start, cleanup_socket=False)
+        self._server = await start(self._accept, sock=listener, limit=REQUEST_LIMIT)
 
     async def close(self) -> None:
         """Stop serving, end every connection, put back what was changed."""

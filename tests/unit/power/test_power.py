@@ -339,7 +339,7 @@ def test_missing_programs_are_an_answer_not_a_crash(board: SimulatedBoard, helpe
 
 
 def test_it_serves_the_socket_systemd_passes(board: SimulatedBoard, tmp_path: Path) -> None:
-    """With LISTEN_FDS it takes descriptor 3, as under socket activation, and notes changes where the unit says."""
+    """With LISTEN_FDS it takes descriptor 3, notes changes where the unit says, and leaves the file to systemd."""
     path, state = tmp_path / "s", tmp_path / "state"
     unit = (Path(__file__).parents[3] / "systemd/orinbench-power.service").read_text().splitlines()
     assert "StateDirectory=orinbench-power" in unit  # below /var/lib: what is in /run is gone when the power was
@@ -361,6 +361,7 @@ def test_it_serves_the_socket_systemd_passes(board: SimulatedBoard, tmp_path: Pa
     finally:
         process.terminate()
         assert process.wait(30) == 0
+    assert path.is_socket()  # systemd listens on, and starts the helper with the next connection
 
 
 @pytest.mark.parametrize(
