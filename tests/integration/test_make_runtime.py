@@ -13,7 +13,7 @@ import pytest
 
 from tests.jetson_sim.jetpack import first_site, lend_packages, repack, system_python, unpack, wheel
 
-SCRIPT = Path(__file__).parents[3] / "scripts" / "make-runtime"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "make-runtime"
 
 
 #: As NVIDIA calls its builds: by the order of versions a pre-release, before 2.6.
