@@ -103,19 +103,24 @@ def test_a_python_that_the_installed_daemon_cannot_see_is_refused(board: Path, t
 
 @pytest.fixture
 def system(tmp_path: Path) -> Path:
-    """The site-packages of a system's Python that has NVIDIA's torch, over apt's older NumPy."""
-    site, apt = first_site(system_python(tmp_path / "usr")), tmp_path / "apt"
+    """A system's Python that has NVIDIA's torch, and apt's NumPy further back on its path."""
+    python, apt = system_python(tmp_path / "usr"), tmp_path / "apt"
+    site = first_site(python)
     (site / "apt.pth").write_text(f"{apt}\n")
     unpack(apt, "numpy", "1.21.5")
     unpack(site, "torch", VENDORS)
-    return site
+    return python
+
+
+def of_home(home: Path, python: Path) -> Path:
+    """Return where this interpreter looks for what one user alone has."""
+    return home / ".local/lib" / first_site(python).parent.name / "site-packages"
 
 
 def kept(system: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the script that says what pip must keep, for torch."""
-    python = system.parents[2] / "bin/python3"
     return subprocess.run(
-        [python, "-I", SCRIPT.parent / "vendor-constraints", "torch"],
+        [system, "-I", SCRIPT.parent / "vendor-constraints", "torch"],
         capture_output=True, text=True, env={**os.environ, **environment}, timeout=60,
     )  # fmt: skip
 
@@ -124,19 +129,21 @@ def test_of_shadowed_packages_the_one_that_is_imported_is_kept(system: Path) -> 
     """apt's NumPy is too old for us and leaves only a bound; one over it that pip installed stays as it is."""
     assert kept(system).stdout.split() == [f"torch=={VENDORS}", "numpy<2"]
 
-    unpack(system, "numpy", "1.26.4")
+    unpack(first_site(system), "numpy", "1.26.4")
 
     assert kept(system).stdout.split() == [f"torch=={VENDORS}", "numpy==1.26.4"]
 
 
 def test_a_torch_of_one_user_alone_is_none(system: Path, tmp_path: Path) -> None:
     """Workers run as another user: what the caller's home has is not there, and the error says so."""
+    for path in first_site(system).glob("torch*"):
+        shutil.rmtree(path)
     home = tmp_path / "home"
-    (system / "torch").rename(tmp_path / "torch")
-    (system / f"torch-{VENDORS}.dist-info").rename(tmp_path / "torch.dist-info")
-    unpack(home / ".local/lib" / system.parent.name / "site-packages", "torch", VENDORS)
+    unpack(of_home(home, system), "torch", VENDORS)
+    elsewhere = tmp_path / "elsewhere"
+    unpack(elsewhere, "torch", VENDORS)
 
-    without = kept(system, HOME=str(home), PYTHONPATH=str(tmp_path))
+    without = kept(system, HOME=str(home), PYTHONPATH=str(elsewhere))
 
     assert (without.returncode, without.stdout) == (1, "")
     assert "has no torch for all users (what lies in ~/.local is yours alone)" in without.stderr
@@ -144,8 +151,8 @@ def test_a_torch_of_one_user_alone_is_none(system: Path, tmp_path: Path) -> None
 
 def test_a_torch_that_is_too_old_is_one_clear_error(system: Path) -> None:
     """JetPack 6.1's wheel is below what the project declares; pip would only speak of an impossible resolution."""
-    unpack(system, "torch", "2.5.0a0+872d972e41.nv24.08")
-    shutil.rmtree(system / f"torch-{VENDORS}.dist-info")
+    shutil.rmtree(first_site(system) / f"torch-{VENDORS}.dist-info")
+    unpack(first_site(system), "torch", "2.5.0a0+872d972e41.nv24.08")
 
     old = kept(system)
 
@@ -158,21 +165,20 @@ def test_a_torch_that_is_too_old_is_one_clear_error(system: Path) -> None:
 @pytest.mark.timeout(300)
 def test_pip_makes_a_runtime_over_a_jetsons_packages(system: Path, tmp_path: Path) -> None:
     """pip itself, offered newer builds and a home's: torch stays NVIDIA's, NumPy below 2, and workers can start."""
-    lend_packages(system)
+    lend_packages(first_site(system))
     (tmp_path / "root/etc").mkdir(parents=True)
     (tmp_path / "root/etc/nv_tegra_release").write_text("# R36 (release), REVISION: 4.7\n")
     offered = tmp_path / "wheels"
     for name, version in OFFERED:
         wheel(offered, name, version)
-    home = tmp_path / "home/.local/lib" / system.parent.name / "site-packages"
-    unpack(home, "transformers", "5.9.0")
+    unpack(of_home(tmp_path / "home", system), "transformers", "5.9.0")
     made = tmp_path / "it"
     repack(offered, "setuptools")  # our own build wants it
     pip = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_COMPILE": "1", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(offered)}
 
     done = make(
         "default", str(made), "--root", str(tmp_path / "root"),
-        python=str(system.parents[2] / "bin/python3"), HOME=str(tmp_path / "home"), **pip,
+        python=str(system), HOME=str(tmp_path / "home"), **pip,
     )  # fmt: skip
 
     assert done.returncode == 0, done.stdout + done.stderr
