@@ -16,7 +16,7 @@ from orinbench_client.boards.render import index_markdown, summary_markdown, to_
 from orinbench_client.boards.selection import Group, group_runs
 from orinbench_client.boards.summary import summarise, summary_table
 from orinbench_client.boards.svg import board_charts
-from orinbench_client.bundles.files import read_json, write_file
+from orinbench_client.bundles.files import read_json, stays_inside, write_file
 from orinbench_client.bundles.model import ScoredRun
 from orinbench_client.errors import BadInput
 
@@ -82,8 +82,12 @@ def folder_name(group: Group) -> str:
 def write_files(out: Path, files: dict[str, bytes], schema: str = SCHEMA) -> None:
     """Write the files, and remove those an earlier call wrote that are no longer among them.
 
-    They are listed by the index among `files`, which is of `schema`. Raises BadInput for an index of another kind.
+    They are listed by the index among `files`, which is of `schema`. Raises BadInput, having written nothing, for an
+    index of another kind, and for a name that leads out of `out`: names are made of what bundles say.
     """
+    for name in files:
+        if not stays_inside(name):
+            raise BadInput(f"{out / name}: lies outside {out}: nothing was written; remove the run that names it so")
     stale = [name for name in _listed(out, schema) if name not in files]
     for name, content in files.items():
         write_file(out / name, content)
@@ -110,4 +114,4 @@ def _listed(out: Path, schema: str) -> list[str]:
     index = read_json(out / INDEX)
     if not isinstance(index, dict) or index.get("schema") != schema or not isinstance(index.get("files"), dict):
         raise BadInput(f"{out / INDEX}: not an index of {schema}: give another output folder")
-    return [name for name in index["files"] if not name.startswith("/") and ".." not in name.split("/")]
+    return list(filter(stays_inside, index["files"]))

@@ -167,6 +167,11 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def stays_inside(name: str) -> bool:
+    """Tell whether a relative path, as a file of others names it, leads nowhere out of its folder."""
+    return not name.startswith("/") and ".." not in name.split("/")
+
+
 def write_manifest(folder: Path) -> None:
     """Write manifest.json over every file that is in `folder` now."""
     files = {
@@ -190,7 +195,7 @@ def verify_manifest(folder: Path) -> dict[str, str]:
 
 def _verify_file(folder: Path, name: str, facts: Any) -> str:
     path = folder / name
-    if name.startswith("/") or ".." in name.split("/"):
+    if not stays_inside(name):
         raise BadInput(f"{folder / MANIFEST}: names {name!r}, which is outside the bundle")
     try:
         found = digest_file(path)

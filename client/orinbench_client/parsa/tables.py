@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from orinbench_client.answers import ClosedSet, fold
 from orinbench_client.answers.entities import Entity, annotation_entities, listed_entities
+from orinbench_client.bundles.files import stays_inside
 from orinbench_client.errors import BadInput
 from orinbench_client.parsa.settings import (
     ANSWERS,
@@ -145,7 +146,7 @@ class _Reader:
 
     def _audio(self) -> Path:
         name = self._given("audio")
-        if name.startswith("/") or ".." in name.split("/"):
+        if not stays_inside(name):
             raise BadInput(f"{self._where}: audio {name!r} lies outside the task's folder")
         folder = self._table.path.parent
         for path in (folder / name, folder / "Audios" / name, folder.parent / name):

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from orinbench_profiles import SuiteDeclaration
 from orinbench_profiles.digest import canonical_json, digest_bytes
+from orinbench_profiles.schema import Name
 from pydantic import BaseModel, ConfigDict, Field
 
 from orinbench_client.bundles.model import Labelled
@@ -52,7 +53,8 @@ class GradeSummary(BaseModel):
     suite_digest: str
     suite_family: str
     suite_scorer: str
-    variant: dict[str, str]
+    # Its words become names of files.
+    variant: dict[Name, Name]
     texts_digest: str
     scorer: dict[str, str]
     samples: int

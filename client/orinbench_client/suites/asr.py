@@ -10,6 +10,7 @@ from typing import Annotated
 from orinbench_profiles import Loaded, SuiteDeclaration, digest_bytes, digest_file
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from orinbench_client.bundles.files import stays_inside
 from orinbench_client.errors import BadInput
 from orinbench_client.suites.audio import MEDIA_TYPES, RATE_HZ, require_canonical
 from orinbench_client.suites.base import OnPrepare, Sample, suite_digest
@@ -98,7 +99,7 @@ class AsrSuite:
 
     def _sample(self, where: str, row: _Row) -> Sample:
         path = self._manifest.parent / row.audio
-        if row.audio.startswith("/") or ".." in row.audio.split("/"):
+        if not stays_inside(row.audio):
             raise BadInput(f"{where}: audio {row.audio!r} lies outside the suite's folder")
         if path.suffix not in MEDIA_TYPES:
             raise BadInput(f"{where}: audio {row.audio!r} is neither .flac nor .wav")

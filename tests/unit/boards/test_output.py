@@ -13,9 +13,10 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from orinbench_client.boards.output import make_files
+from orinbench_client.boards.output import make_files, write_files
 from orinbench_client.boards.render import to_markdown
 from orinbench_client.boards.svg import board_charts
+from orinbench_client.errors import BadInput
 
 from tests.unit.boards.runs import make_run, violated
 from tests.unit.bundles.peste_directory import CommandLine, PesteDirectory
@@ -128,6 +129,15 @@ def test_foreign_index(results: Path, cli: CommandLine, tmp_path: Path) -> None:
     assert code == 2
     assert "give another output folder" in err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["index.json"]
+
+
+@pytest.mark.parametrize("name", ["../escaped.svg", "a/../../escaped.svg", "/tmp/escaped.svg"])
+def test_names_stay_in_the_folder(tmp_path: Path, name: str) -> None:
+    """A file's name that leads out of the folder is refused before the first is written."""
+    with pytest.raises(BadInput, match="lies outside"):
+        write_files(tmp_path / "out", {"leaderboard.md": b"", name: b""})
+
+    assert not list(tmp_path.iterdir())
 
 
 def test_files_are_well_formed() -> None:

@@ -199,6 +199,26 @@ def test_imported_bundle_is_verified(imports: Import, folder: Path, cli: Command
 
 
 @pytest.mark.parametrize(
+    ("changes", "problem"),
+    [({"variant": {"split": "a/../../escaped"}}, "variant.split: String should match pattern")],
+)
+def test_doctored_score(
+    imports: Import, folder: Path, cli: CommandLine, changes: dict[str, Any], problem: str
+) -> None:
+    """A score, which nothing vouches for, that says what no score says is one error with its file, and no file more."""
+    write_answers(folder)
+    imports.call()
+    (path,) = imports.results.glob("parse-own/*/scores/*.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    out = imports.results.parent / "boards"
+    code, _, err = cli("leaderboard", "--results", imports.results, "--out", out)
+
+    assert (code, err.count("\n")) == (2, 1)
+    assert f"{path}: {problem}" in err
+    assert [path.name for path in out.parent.iterdir()] == ["results"]
+
+
+@pytest.mark.parametrize(
     ("row", "problem"),
     [
         ({"id": "boolean_multihop_simple_9"}, "row 25: the column 'predicted_answer' is missing"),
