@@ -140,7 +140,8 @@ class _Builder:
 
     def _comparison(self, first: ScoredRun, second: ScoredRun) -> Figure:
         one, other = self._overall(first), self._overall(second)
-        if one is None or other is None or len(one.stats) != len(other.stats):
+        ids = [[grade.sample_id for grade in grading_of(run).grades] for run in (first, second)]
+        if one is None or other is None or ids[0] != ids[1]:
             raise BadInput(f"{first.facts.run_id}, {second.facts.run_id}: not the same samples, although of one suite")
         interval = percentile_interval(self._rates(one, one.headline) - self._rates(other, other.headline))
         return {

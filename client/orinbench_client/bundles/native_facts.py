@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,8 @@ from orinbench_client.bundles.model import (
     Violation,
 )
 from orinbench_client.bundles.native import NativeContent, answer_of, audio_seconds
-from orinbench_client.bundles.signature import check_signature
+from orinbench_client.bundles.signature import Signature, check_signature
+from orinbench_client.scoring.score import repeated
 
 _NS = 1e9
 #: Above these a reading is broken; below them the sums of any suite are exact in 64 bits.
@@ -74,11 +76,19 @@ def facts_of(run: Run, content: NativeContent) -> RunFacts:
         unread={**speed_unread, **energy_unread},
         facts=_model_facts(run),
         end_ns=run.end_time.ToNanoseconds(),
-        causes=(f"signature invalid: {signature.problem}",) if signature.problem else (),
+        causes=tuple(_causes(samples, signature)),
         key_id=signature.key_id,
         standing="invalid" if signature.problem else "unknown",
         first=run.plan.options.limit if run.plan.options.HasField("limit") else None,
     )
+
+
+def _causes(samples: Sequence[SampleRecord], signature: Signature) -> Iterator[str]:
+    """Yield why a run is ranked nowhere, whatever its verdict says."""
+    if signature.problem:
+        yield f"signature invalid: {signature.problem}"
+    if twice := repeated([sample.sample_id for sample in samples]):
+        yield twice
 
 
 def _word(enum: Any, value: int, prefix: str) -> str:

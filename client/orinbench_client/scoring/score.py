@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -70,12 +71,22 @@ def suite_normalizer(declaration: SuiteDeclaration) -> Normalizer:
 
 
 def require_complete(samples: Sequence[Sample], references: Mapping[str, str]) -> None:
-    """Raise BadInput for a reference that no sample answers: the run is incomplete."""
+    """Raise BadInput for an id that comes twice, and for a reference no sample answers: the run is incomplete."""
+    if twice := repeated([sample.sample_id for sample in samples]):
+        raise BadInput(twice)
     missing = references.keys() - {sample.sample_id for sample in samples}
     if missing:
         raise BadInput(
             f"incomplete: {len(missing)} of {len(references)} samples have no result, the first {min(missing)}"
         )
+
+
+def repeated(sample_ids: Sequence[str]) -> str:
+    """Return what is wrong with a run that has a sample more than once, in words; "" where each is there once."""
+    often = [(sample_id, count) for sample_id, count in Counter(sample_ids).items() if count > 1]
+    if not often:
+        return ""
+    return f"{len(often)} samples have several results, the first {often[0][0]} ({often[0][1]} times): each may have one"
 
 
 def reference_of(sample_id: str, references: Mapping[str, str]) -> str:

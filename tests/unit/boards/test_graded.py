@@ -11,6 +11,7 @@ from orinbench_client.boards.graded import build_graded
 from orinbench_client.boards.output import make_files
 from orinbench_client.boards.selection import group_runs
 from orinbench_client.bundles.model import Sample, ScoredRun
+from orinbench_client.errors import BadInput
 from orinbench_client.scoring.grades import (
     Grade,
     Grading,
@@ -153,6 +154,16 @@ def test_running_figure() -> None:
     assert rate.value == pytest.approx(14 / 20)
     assert rate.interval is not None
     assert 0 < rate.interval.lo < rate.value < rate.interval.hi <= 1
+
+
+def test_other_samples_under_one_digest() -> None:
+    """As many grades of other samples are not compared: something is forged or damaged."""
+    run = graded("b", [NO])
+    assert run.grading is not None
+    grades = [grade._replace(sample_id=run.grading.grades[0].sample_id) for grade in run.grading.grades]
+
+    with pytest.raises(BadInput, match="not the same samples"):
+        board_of(graded("a", [YES]), replace(run, grading=replace(run.grading, grades=grades)))
 
 
 def test_lower_is_better_metric() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,12 +13,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from orinbench.v1.record_pb2 import RECORD_KIND_PROGRESS, Record, RecordBody
+from orinbench.v1.record_pb2 import RECORD_KIND_PROGRESS, Record, RecordBody, SampleRecord
 from orinbench_client.bundles.native import PartialRun, read_native, write_native
 from orinbench_client.bundles.native_facts import facts_of
 from orinbench_client.bundles.records import Frame, RecordLog, pack, read_frames
 from orinbench_client.bundles.results import open_bundle
 from orinbench_client.errors import BadInput
+from orinbench_client.scoring.score import require_complete
 
 from tests.unit.bundles.native_run import PEAK, SAMPLES, NativeRun
 
@@ -95,6 +97,21 @@ def test_failed_run_is_kept(tmp_path: Path) -> None:
 
     assert bundle.facts.state == "failed"
     assert bundle.facts.failure == "hung: no progress for 60 s"
+
+
+def test_sample_that_counts_twice(tmp_path: Path) -> None:
+    """A run with two results of a sample, under indexes of their own, is kept with the cause, and has no score."""
+
+    class Stuffed(NativeRun):
+        def _sample(self, index: int, sample_id: str, text: str) -> SampleRecord:
+            return super()._sample(index, next(iter(self.references)) if index == 1 else sample_id, text)
+
+    bundle = open_bundle(write(Stuffed(), tmp_path))
+    twice = f"1 samples have several results, the first {bundle.samples[0].sample_id} (2 times)"
+
+    assert twice in bundle.facts.causes[0]
+    with pytest.raises(BadInput, match=re.escape(twice)):
+        require_complete(bundle.samples, {})
 
 
 def test_follower_goes_on_after_each_page(run: NativeRun, tmp_path: Path) -> None:
