@@ -18,6 +18,7 @@ for, and several runs a board.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,7 +182,7 @@ def _row(runs: Sequence[Run], label: str, windows: IntArray, compared: tuple[flo
         interval=interval,
         verdict=verdict(interval),
         peak_memory_bytes=round(float(np.median(known))) if known else None,
-        energy_j_per_sample=sum(joules) / len(joules) if joules else None,
+        energy_j_per_sample=math.fsum(joules) / len(joules) if joules else None,
     )
 
 

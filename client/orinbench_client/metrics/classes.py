@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -39,7 +40,8 @@ def expected_macro_f1(shares: Sequence[float], classes: int) -> float:
     `shares` are those of the classes that occur. Precision is then a class's share, recall one over `classes`.
     """
     chance = 1 / classes
-    return sum(2 * share * chance / (share + chance) for share in shares) / len(shares)
+    # Exactly rounded, as every sum of floats that is kept: what sum() gives depends on the version of Python.
+    return math.fsum(2 * share * chance / (share + chance) for share in shares) / len(shares)
 
 
 def _members(values: IntArray, classes: IntArray) -> list[IntArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -89,6 +90,6 @@ def floors(members: Sequence[Kind], metric: Metric) -> Iterator[tuple[str, float
     name = f"option {most + 1}" if isinstance(closed[0], Choice) else closed[0].names[most]
     yield f"always {name}", metric.value(always)
     if metric.counts_right:
-        yield GUESS, sum(1 / len(member.names) for member in closed) / len(closed)
+        yield GUESS, math.fsum(1 / len(member.names) for member in closed) / len(closed)
     else:
         yield GUESS, expected_macro_f1([count / len(closed) for count in right.values()], len(closed[0].names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ class ParsaSuite:
             media_type=MEDIA_TYPE,
             content=data,
             reference=canonical_json(_reference(task, row)).decode(),
-            audio_seconds=sum(each.audio_seconds for each in heard) or None,
+            audio_seconds=math.fsum(each.audio_seconds for each in heard) or None,
             max_tokens=max_tokens,
             attachments=tuple(self._attachment(each) for each in heard),
         )

@@ -82,11 +82,9 @@ def require_complete(samples: Sequence[Sample], references: Mapping[str, str]) -
 
 
 def repeated(sample_ids: Sequence[str]) -> str:
-    """Return what is wrong with a run that has a sample more than once, in words; "" where each is there once."""
-    often = [(sample_id, count) for sample_id, count in Counter(sample_ids).items() if count > 1]
-    if not often:
-        return ""
-    return f"{len(often)} samples have several results, the first {often[0][0]} ({often[0][1]} times): each may have one"
+    """Return what is wrong with a run that has several results of a sample, in words; "" where there is none."""
+    often = ((sample_id, count) for sample_id, count in Counter(sample_ids).items() if count > 1)
+    return next((f"sample {sample_id} has {count} results: each may have one" for sample_id, count in often), "")
 
 
 def reference_of(sample_id: str, references: Mapping[str, str]) -> str:

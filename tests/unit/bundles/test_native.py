@@ -107,7 +107,7 @@ def test_sample_that_counts_twice(tmp_path: Path) -> None:
             return super()._sample(index, next(iter(self.references)) if index == 1 else sample_id, text)
 
     bundle = open_bundle(write(Stuffed(), tmp_path))
-    twice = f"1 samples have several results, the first {bundle.samples[0].sample_id} (2 times)"
+    twice = f"sample {bundle.samples[0].sample_id} has 2 results"
 
     assert twice in bundle.facts.causes[0]
     with pytest.raises(BadInput, match=re.escape(twice)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -80,6 +81,13 @@ def test_chance_of_balanced_classes_is_one_over_their_number() -> None:
     """Guessing among ten equal classes earns the 0.10 the paper names; a skewed set earns less."""
     assert expected_macro_f1([0.1] * 10, 10) == pytest.approx(0.1)
     assert expected_macro_f1([0.9, 0.1], 2) < 0.5
+
+
+@given(st.permutations([0.1, 0.2, 0.3, 0.15, 0.05, 0.07, 0.03, 0.1]))
+def test_chance_does_not_depend_on_the_order_of_classes(shares: list[float]) -> None:
+    """The floor is the sum rounded once, whatever the order and the version of Python."""
+    terms = (2 * share * (1 / 8) / (share + 1 / 8) for share in shares)
+    assert expected_macro_f1(shares, 8) == float(sum(map(Fraction, terms), Fraction())) / 8
 
 
 def test_without_the_library_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

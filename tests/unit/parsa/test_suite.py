@@ -6,6 +6,7 @@ import json
 import sys
 import wave
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,24 @@ def test_examples_are_others_of_the_task(prepared: Path, condition: str) -> None
         assert [message["role"] for message in messages] == ["user", "assistant"] * 3 + ["user"], sample_id
         audio = [part["attachment"] for message in messages for part in message["content"] if part["type"] == "audio"]
         assert audio == [0, 1, 2, 3]
+
+
+def test_lengths_add_up_exactly(own: Path) -> None:
+    """The seconds of a sample with its examples are their sum rounded once: the same inputs under every Python."""
+    for number, path in enumerate(sorted((own / "ASR" / "Audios").iterdir())):
+        tone(path, seconds=(1601 + 977 * number) / 16_000)
+    prepare_suite(find_suite("parsa-v1"), own)
+    for sample in open_suite("parsa-v1:few-shot").samples[:SAMPLES]:
+        seconds = [Fraction(canonical_wav(Path(str(part.content)))[1]) for part in sample.attachments]
+        assert sample.audio_seconds == float(sum(seconds, Fraction()))
+
+
+def test_guessing_among_three_earns_a_third() -> None:
+    """The floor of a guess is exact, however many samples there are."""
+    labels = [[name, [], None] for name in "abc"]
+    right = {"dimension": "d", "task": "t", "kind": "label", "metric": "accuracy", "answer": "a", "labels": labels}
+    floors = SCORER.floors({f"t.{number}": json.dumps(right) for number in range(500)})
+    assert {floor.value for floor in floors if floor.answer == "a guess"} == {1 / 3}
 
 
 def test_text_only_has_no_recording(prepared: Path) -> None:

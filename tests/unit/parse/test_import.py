@@ -202,9 +202,7 @@ def test_imported_bundle_is_verified(imports: Import, folder: Path, cli: Command
     ("changes", "problem"),
     [({"variant": {"split": "a/../../escaped"}}, "variant.split: String should match pattern")],
 )
-def test_doctored_score(
-    imports: Import, folder: Path, cli: CommandLine, changes: dict[str, Any], problem: str
-) -> None:
+def test_doctored_score(imports: Import, folder: Path, cli: CommandLine, changes: dict[str, Any], problem: str) -> None:
     """A score, which nothing vouches for, that says what no score says is one error with its file, and no file more."""
     write_answers(folder)
     imports.call()
