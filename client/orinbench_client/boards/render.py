@@ -5,12 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orinbench_client.boards.document import Document
 from orinbench_client.boards.graded_tables import graded_tables
 from orinbench_client.boards.tables import Table, board_tables
+
+
+#: What would begin markup, or end a cell; a sign that is escaped already must not free the next one.
+_MARKUP = re.compile(r"[\\|`*\[\]!]")
 
 
 def to_json(document: Document) -> str:
@@ -59,7 +64,7 @@ def to_markdown(document: Document) -> str:
 def _head(document: Document) -> list[str]:
     uncertainty = document["uncertainty"]
     lines = [
-        f"- {name}: {_escape(document[key]['id'])} (`{document[key]['digest']}`)"
+        f"- {name}: {_escape(document[key]['id'])} ({_code(document[key]['digest'])})"
         for name, key in (("Suite", "suite"), ("Hardware", "hardware"), ("Execution", "execution_contract"))
     ]
     for name, key in (("Normaliser", "normalizer"), ("Scorer", "scorer")):
@@ -80,10 +85,13 @@ def _markdown_table(table: Table) -> str:
 
 def _escape(text: str) -> str:
     """Return text that is one cell and no markup."""
-    plain = " ".join(text.split())
-    for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("*", "\\*")):
-        plain = plain.replace(sign, escaped)
-    return plain
+    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _code(text: str) -> str:
+    """Return text in backticks, where nothing else is markup."""
+    plain = " ".join(text.split()).replace("`", "'")
+    return f"`{plain}`"
 
 
 def summary_markdown(table: Table) -> str:

@@ -21,6 +21,8 @@ from orinbench.v1.record_pb2 import (
     Violation as ProtoViolation,
 )
 from orinbench.v1.run_pb2 import Run
+from orinbench_profiles.schema import Digest, Name
+from pydantic import TypeAdapter, ValidationError
 
 from orinbench_client.bundles.model import (
     AXES,
@@ -40,6 +42,7 @@ from orinbench_client.scoring.score import repeated
 _NS = 1e9
 #: Above these a reading is broken; below them the sums of any suite are exact in 64 bits.
 _LONGEST_NS, _MOST_J = 10**13, 1e6
+_NAME, _DIGEST = TypeAdapter[str](Name), TypeAdapter[str](Digest)
 
 
 def run_id_of(run: Run) -> str:
@@ -76,19 +79,45 @@ def facts_of(run: Run, content: NativeContent) -> RunFacts:
         unread={**speed_unread, **energy_unread},
         facts=_model_facts(run),
         end_ns=run.end_time.ToNanoseconds(),
-        causes=tuple(_causes(samples, signature)),
+        causes=tuple(_causes(run, samples, signature)),
         key_id=signature.key_id,
         standing="invalid" if signature.problem else "unknown",
         first=run.plan.options.limit if run.plan.options.HasField("limit") else None,
     )
 
 
-def _causes(samples: Sequence[SampleRecord], signature: Signature) -> Iterator[str]:
+def _causes(run: Run, samples: Sequence[SampleRecord], signature: Signature) -> Iterator[str]:
     """Yield why a run is ranked nowhere, whatever its verdict says."""
     if signature.problem:
         yield f"signature invalid: {signature.problem}"
+    if run.state == RUN_STATE_SUCCEEDED:
+        yield from _misnamed(run)
     if twice := repeated([sample.sample_id for sample in samples]):
         yield twice
+
+
+def _misnamed(run: Run) -> Iterator[str]:
+    """Yield what is no name or digest as declarations have them: boards and other programs read these as such."""
+    plan = run.plan
+    names = {"suite": plan.suite_id, "model": plan.model_id, "hardware profile": plan.hardware_profile or None}
+    digests = {
+        "suite": plan.suite_digest,
+        "model": plan.model_digest,
+        "hardware profile": run.hardware_profile_digest,
+        "execution contract": run.execution_contract_digest,
+    }
+    for kind, adapter, found in (("name", _NAME, names), ("digest", _DIGEST, digests)):
+        for what, text in found.items():
+            if text is not None and not _is(adapter, text):
+                yield f"{text[:80]!r} is no {kind} of a {what}"
+
+
+def _is(adapter: TypeAdapter[str], text: str) -> bool:
+    try:
+        adapter.validate_python(text)
+    except ValidationError:
+        return False
+    return True
 
 
 def _word(enum: Any, value: int, prefix: str) -> str:

@@ -29,9 +29,9 @@ def write_results(folder: Path) -> Path:
     write_run(
         results, MeasuredRun(run_id="run-good", model_id="z-good", references=texts, error_rate=0.0, power_w=watts)
     )
-    write_run(results, NativeRun(run_id="run-bad", model_id=HOSTILE, references=texts, error_rate=0.6, window_ms=40))
+    write_run(results, NativeRun(run_id="run-bad", model_id="a-bad", references=texts, error_rate=0.6, window_ms=40))
     simulated = [("SIMULATED", ALL_AXES)]
-    write_run(results, NativeRun(run_id="run-sim", model_id="simulated", references=texts, violations=simulated))
+    write_run(results, NativeRun(run_id="run-sim", model_id=HOSTILE, references=texts, violations=simulated))
     write_run(results, NativeRun(run_id="run-failed", model_id="broken", references=texts, failed=True), scored=False)
     _write_graded(folder, results)
     return results

@@ -16,6 +16,7 @@ from tests.integration.report.results import HOSTILE, SAMPLES, write_results
 
 pytestmark = [pytest.mark.tool("chromium"), pytest.mark.filterwarnings("ignore::DeprecationWarning:playwright")]
 GOOD, BAD, GRADED = ("run-native-suite-run-good", "run-native-suite-run-bad", "run-parse-own-run-graded")
+HOSTILE_RUN = "run-native-suite-run-sim"
 OpenPage = Callable[..., Page]
 
 
@@ -111,12 +112,12 @@ def test_a_link_opens_its_run(open_page: OpenPage) -> None:
 def test_hostile_names_and_texts_are_only_text(open_page: OpenPage) -> None:
     """A model and a transcript that are markup appear as they are, and nothing of them runs."""
     page = open_page()
-    place = samples_in(page, BAD)
+    place = samples_in(page, HOSTILE_RUN)
     place.locator("input[type=checkbox]").check()
 
     assert page.title() == "orinbench report"
     assert page.locator("img").count() == 0
-    assert page.locator(f"[id='{BAD}'] h3").inner_text() == HOSTILE
+    assert page.locator(f"[id='{HOSTILE_RUN}'] h3").inner_text() == HOSTILE
     assert "<img" in samples_in_order(samples_in(open_page(), GOOD))[0]
 
 

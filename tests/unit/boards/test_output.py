@@ -10,12 +10,16 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from orinbench_client.boards.build import build_board
 from orinbench_client.boards.output import make_files, write_files
 from orinbench_client.boards.render import to_markdown
+from orinbench_client.boards.selection import group_runs
 from orinbench_client.boards.svg import board_charts
+from orinbench_client.bundles.model import Labelled
 from orinbench_client.errors import BadInput
 
 from tests.unit.boards.runs import make_run, violated
@@ -168,9 +172,6 @@ def test_files_are_well_formed() -> None:
 
 def test_text_of_others_is_no_markup() -> None:
     """A cause with markup, bars and line feeds stays one cell of one row."""
-    from orinbench_client.boards.build import build_board
-    from orinbench_client.boards.selection import group_runs
-
     run = make_run("model-b", state="failed", failure="a|b\n<script>*`x`")
     (group,) = group_runs([make_run("model-a"), run])
     (line,) = [line for line in to_markdown(build_board(group)).splitlines() if "run-model-b" in line]
@@ -178,11 +179,22 @@ def test_text_of_others_is_no_markup() -> None:
     assert line.endswith(r"| a\|b &lt;script>\*\`x\` |")
 
 
+def test_names_of_others_are_no_markup() -> None:
+    """Links, pictures, a cell's end behind a backslash and a digest with lines of its own: all of it is text."""
+    run = make_run("![px](https://a.example/p.png)", causes=("hw\\| a `x`",))
+    digest = "`)\n\n<img src=x>\n\n[prize](https://b.example)\n\n(`"
+    hardware = Labelled("<b>", digest)
+    (group,) = group_runs([replace(run, facts=replace(run.facts, hardware=hardware))])
+    lines = to_markdown(build_board(group)).splitlines()
+
+    assert "- Hardware: &lt;b> (`') <img src=x> [prize](https://b.example) ('`)" in lines
+    cells = r"| \!\[px\](https://a.example/p.png) | run-![px](https://a.example/p.png) | "
+    assert lines[-3].startswith(cells.replace("run-![px]", r"run-\!\[px\]"))
+    assert lines[-3].endswith(r"| hw\\\| a \`x\` |")
+
+
 def test_long_names_and_zeros_fit_a_chart() -> None:
     """Names of 200 characters, equal values and zeros give charts inside their frame."""
-    from orinbench_client.boards.build import build_board
-    from orinbench_client.boards.selection import group_runs
-
     runs = [make_run("m" * 200 + str(index), edits=0, word_edits=0) for index in range(3)]
     (group,) = group_runs(runs)
     for chart in board_charts(build_board(group)).values():

@@ -114,6 +114,15 @@ def test_sample_that_counts_twice(tmp_path: Path) -> None:
         require_complete(bundle.samples, {})
 
 
+def test_what_is_no_name_is_a_cause(tmp_path: Path) -> None:
+    """A model, a suite and digests that no declaration could have keep a run from boards, which would show them."""
+    run = NativeRun(model_id="![px](https://a.example)", hardware="`)\n<img src=x>")
+    (model, hardware) = open_bundle(write(run, tmp_path)).facts.causes
+
+    assert model == "'![px](https://a.example)' is no name of a model"
+    assert hardware == r"'`)\n<img src=x>' is no digest of a hardware profile"
+
+
 def test_follower_goes_on_after_each_page(run: NativeRun, tmp_path: Path) -> None:
     """A follower that stops after any page opens the partial file again where it ended; nothing is there twice."""
     records = run.records()
