@@ -18,13 +18,20 @@ from orinbench_client.boards.tables import Table, board_tables
 _MARKUP = re.compile(r"[\\|`*\[\]!]")
 
 
+#: What a spreadsheet takes for a formula: https://owasp.org/www-community/attacks/CSV_Injection. No number is one.
+_FORMULA = re.compile(r"[=+\-@\t\r\n](?![0-9.]+$)")
+
+
 def to_json(document: Document) -> str:
     """Return the document as JSON, its keys sorted."""
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=True) + "\n"
 
 
 def to_csv(document: Document) -> str:
-    """Return the rows of all boards in full precision, one line a run and board; an absent reading is empty."""
+    """Return the rows of all boards in full precision, one line a run and board; an absent reading is empty.
+
+    A text that a spreadsheet would take for a formula stands behind an apostrophe, which makes it a text there.
+    """
     rows = [{"board": name, **_flat(row)} for name, board in document["boards"].items() for row in _rows(board)]
     columns = list(dict.fromkeys(column for row in rows for column in row))
     text = io.StringIO()
@@ -45,6 +52,8 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in row.items():
         if isinstance(value, list):
             flat |= {f"{name}_lo": value[0], f"{name}_hi": value[1]}
+        elif isinstance(value, str) and _FORMULA.match(value):
+            flat[name] = f"'{value}"
         else:
             flat[name] = value
     return flat

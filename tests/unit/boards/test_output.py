@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 from orinbench_client.boards.build import build_board
 from orinbench_client.boards.output import make_files, write_files
-from orinbench_client.boards.render import to_markdown
+from orinbench_client.boards.render import to_csv, to_markdown
 from orinbench_client.boards.selection import group_runs
 from orinbench_client.boards.svg import board_charts
-from orinbench_client.bundles.model import Labelled
+from orinbench_client.bundles.model import Labelled, ModelFacts
 from orinbench_client.errors import BadInput
 
 from tests.unit.boards.runs import make_run, violated
@@ -177,6 +177,15 @@ def test_text_of_others_is_no_markup() -> None:
     (line,) = [line for line in to_markdown(build_board(group)).splitlines() if "run-model-b" in line]
 
     assert line.endswith(r"| a\|b &lt;script>\*\`x\` |")
+
+
+def test_csv_holds_no_formula() -> None:
+    """A text that a spreadsheet would run becomes a text there; numbers, negative ones too, stay as they are."""
+    run = replace(make_run("=1+2"), facts=replace(make_run("=1+2").facts, facts=ModelFacts(-5, None, "-2+cmd")))
+    (group,) = group_runs([run])
+    row = next(csv.DictReader(io.StringIO(to_csv(build_board(group)))))
+
+    assert (row["model_id"], row["native_dtype"], row["parameter_count"]) == ("'=1+2", "'-2+cmd", "-5")
 
 
 def test_names_of_others_are_no_markup() -> None:
