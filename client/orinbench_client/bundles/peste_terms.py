@@ -46,7 +46,7 @@ def prediction_lines(samples: Sequence[Sample], answers: Mapping[str, str], scor
             "sequence": index,
             "sample_id": sample.sample_id,
             "reference": answers[sample.sample_id],
-            "prediction": sample.text,
+            "prediction": sample.reply,
             "normalized_reference": line.reference,
             "normalized_prediction": line.prediction,
             **named_counts("word", line.words),

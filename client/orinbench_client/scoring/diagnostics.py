@@ -44,7 +44,7 @@ def diagnose(samples: Sequence[Sample], references: Mapping[str, str], score: Sc
 def _zwnj_join_wer(samples: Sequence[Sample], references: Sequence[str]) -> float:
     normalize: Callable[[str], str] = get_normalizer(ZWNJ_JOIN).normalize
     edits = [
-        word_edits(normalize(reference), normalize(sample.text))
+        word_edits(normalize(reference), normalize(sample.reply))
         for sample, reference in zip(samples, references, strict=True)
     ]
     return error_rate(sum(count.edits for count in edits), sum(count.units for count in edits))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from bench_cases.synthetic import make_references, make_samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from orinbench_client.bundles.model import Sample
+from orinbench_client.bundles.peste_terms import prediction_lines
 from orinbench_client.errors import BadInput
 from orinbench_client.scoring.catalogue import list_scores
 from orinbench_client.scoring.diagnostics import diagnose
@@ -40,11 +42,12 @@ def test_corpus_rates() -> None:
     [
         ([Sample("a", "x")], {"a": "x", "b": "y"}, "incomplete: 1 of 2 samples have no result, the first b"),
         ([Sample("a", "x"), Sample("c", "x")], {"a": "x"}, "sample c: the suite has no reference"),
+        ([Sample("a", "x")] * 3, {"a": "x"}, "sample a has 3 results: each may have one"),
         ([Sample("a", "x")], {"a": "…!"}, "sample a: its reference is empty after fa-v1"),
     ],
 )
 def test_what_cannot_be_scored(samples: list[Sample], references: dict[str, str], expected: str) -> None:
-    """A missing result, a missing reference and an empty reference are errors that name the sample."""
+    """A missing or repeated result, a missing reference and an empty reference are errors that name the sample."""
     with pytest.raises(BadInput, match=expected):
         score_samples(samples, references, FA_V1)
 
@@ -103,6 +106,18 @@ def test_diagnostics_divide_the_samples() -> None:
     assert found["digits"]["without"]["samples"] == 2  # type: ignore[index]
     assert [part["samples"] for part in found["durations"]] == [2, 0, 0, 0, 0, 1]  # type: ignore[attr-defined]
     assert found["over_30_s"] == {"samples": 1, "wer": 0.0, "cer": 0.0}
+
+
+def test_thoughts_count_nowhere() -> None:
+    """What a thinking model thought is neither scored, nor in a diagnostic, nor in what is exported beside its score."""
+    samples = [Sample("a", "<think>یک متن دیگر</think>سلام دنیا", 1.0, "سلام دنیا")]
+    references = {"a": "سلام دنیا"}
+    score = score_samples(samples, references, FA_V1)
+    join: Any = diagnose(samples, references, score)["zwnj_join"]
+    (line,) = prediction_lines(samples, references, score)
+
+    assert (score.counts().wer, join["wer"]) == (0.0, 0.0)
+    assert FA_V1.normalize(line["prediction"]) == line["normalized_prediction"] == "سلام دنیا"
 
 
 def test_unknown_lengths_give_no_buckets() -> None:
