@@ -179,18 +179,17 @@ class _Builder:
             for run in self._group.ranked_by(axis)
             if (found := figures(run))
         ]
-        if not all(cost in row for row in rows):
+        have = self._in_order([row for row in rows if cost in row], lambda row: float(row[cost]))
+        if not have:
             return {"rows": rows}
-        return {"ranked_by": cost, "rows": self._in_order(rows, lambda row: float(row[cost]))}
+        # A model without the figure, such as one that is never right, stands behind those that are ranked by it.
+        others = [row for row in rows if cost not in row]
+        return {"ranked_by": cost, "rows": sorted([*have, *others], key=_variant_of)}
 
     def _in_order(self, rows: Sequence[Figure], cost: Callable[[Figure], float]) -> list[Figure]:
         """Return rows by cost, ranked within their variant."""
-
-        def variant(row: Figure) -> str:
-            return str(row["suite_digest"])
-
-        ordered = sorted(rows, key=lambda row: (variant(row), cost(row), row["model"], row["run_id"]))
-        return [row for _, own in groupby(ordered, key=variant) for row in ranked(list(own))]
+        ordered = sorted(rows, key=lambda row: (_variant_of(row), cost(row), row["model"], row["run_id"]))
+        return [row for _, own in groupby(ordered, key=_variant_of) for row in ranked(list(own))]
 
     def _score(self, run: ScoredRun) -> Figure:
         part = self._overall(run)
@@ -276,6 +275,10 @@ class _Builder:
                 row = {**place, **floor.labels, "answer": floor.answer, "value": floor.value}
                 rows[tuple(sorted(row.items()))] = row
         return list(rows.values())
+
+
+def _variant_of(row: Figure) -> str:
+    return str(row["suite_digest"])
 
 
 def rows_of(board: Document | list[Figure]) -> list[Figure]:

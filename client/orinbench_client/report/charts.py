@@ -60,7 +60,8 @@ def _graded(document: Document, prefix: str) -> Iterator[Drawing]:
 
 
 def _interval(name: str, title: str, rows: Sequence[Row], value: str) -> Iterator[Drawing]:
-    """Yield the rows as points with their 95 % intervals, the first on top; nothing without rows."""
+    """Yield the rows that have the value as points with their 95 % intervals, the first on top; nothing without any."""
+    rows = [row for row in rows if value in row]
     if not rows:
         return
     title = title[:1].upper() + title[1:]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from orinbench_client.boards.graded import build_graded
 from orinbench_client.boards.output import make_files
+from orinbench_client.boards.render import to_markdown
 from orinbench_client.boards.selection import group_runs
 from orinbench_client.bundles.model import Sample, ScoredRun
 from orinbench_client.errors import BadInput
+from orinbench_client.report.charts import board_charts
 from orinbench_client.scoring.grades import (
     Grade,
     Grading,
@@ -71,11 +74,25 @@ def test_energy_of_a_correct_answer() -> None:
 
 
 def test_never_right_has_no_energy_a_correct_answer() -> None:
-    """Where no answer is right there is no such figure, never an infinite or a zero one, and no rank by it."""
-    board = board_of(graded("a", [YES]), graded("b", [NOTHING]))["boards"]["energy"]
+    """Where no answer is right there is no such figure, never an infinite or a zero one: the others are ranked by it."""
+    document = board_of(graded("a", [NOTHING]), graded("b", [YES]), graded("c", [NO]))
+    board = document["boards"]["energy"]
+
+    assert board["ranked_by"] == "energy_j_per_correct_answer"
+    assert [(row["model"], row.get("rank")) for row in board["rows"]] == [("b", 1), ("c", 2), ("a", None)]
+    assert "energy_j_per_correct_answer" not in board["rows"][-1]
+    assert re.search(r"\n\|  \| a \|  \| 1.500 \|", to_markdown(document))
+    (chart,) = [chart for chart in board_charts(document, "") if chart.name.startswith("energy")]
+    assert ">c<" in chart.svg
+    assert ">a<" not in chart.svg
+
+
+def test_nobody_right_is_ranked_by_nothing() -> None:
+    """A board on which no model is ever right shows their energy and ranks nobody by it."""
+    board = board_of(graded("a", [NOTHING]), graded("b", [NOTHING]))["boards"]["energy"]
 
     assert "ranked_by" not in board
-    assert [row["model"] for row in board["rows"] if "energy_j_per_correct_answer" in row] == ["a"]
+    assert not any("rank" in row for row in board["rows"])
 
 
 def test_memory_is_ranked_by_what_it_brings() -> None:
