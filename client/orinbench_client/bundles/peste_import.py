@@ -91,14 +91,14 @@ def _digests(folder: Path, files: list[Path]) -> dict[Path, str]:
 
 
 def _keep_source(source: PesteSource, used: set[str], results: Path) -> None:
-    path = results / SOURCES / source.digest[7:]
-    if path.exists():
-        return
+    kept = results / SOURCES / source.digest[7:]
     names = [path.relative_to(source.folder) for path in source.spec_files()]
     names += [path.relative_to(source.folder.resolve()) for path in source.manifests(used)]
-    with new_folder(path) as folder:
-        for name in dict.fromkeys(names):
-            _copy(source.folder / name, folder / name)
+    for name in dict.fromkeys(names):
+        content = (source.folder / name).read_bytes()
+        # What is there is read again: an import that is given once more mends what was lost or changed since.
+        if not (kept / name).is_file() or (kept / name).read_bytes() != content:
+            write_file(kept / name, content)
 
 
 def _write_run(planned: _Planned, source: PesteSource) -> Path:

@@ -42,6 +42,18 @@ def test_importing_again_changes_nothing(peste: PesteDirectory, cli: CommandLine
     assert before == files_of(tmp_path / "results")
 
 
+def test_importing_again_mends_the_specifications(peste: PesteDirectory, cli: CommandLine, tmp_path: Path) -> None:
+    """A specification that was lost and one that was changed are as they came after the same import again."""
+    cli.ok("import", "peste", peste.path, "--out", tmp_path / "results")
+    before = files_of(tmp_path / "results")
+    lost, changed, *_ = sorted(path for path in (tmp_path / "results" / ".sources").rglob("*") if path.is_file())
+    lost.unlink()
+    changed.write_bytes(b"{}")
+    cli.ok("import", "peste", peste.path, "--out", tmp_path / "results")
+
+    assert before == files_of(tmp_path / "results")
+
+
 def test_another_run_of_the_same_name(peste: PesteDirectory, cli: CommandLine, tmp_path: Path) -> None:
     """A run id that is there with other content is refused before anything is written."""
     cli.ok("import", "peste", peste.path, "--out", tmp_path / "results")
