@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from orinbench_profiles import canonical_json
 
@@ -76,24 +76,34 @@ def _models(folder: Path, language: str) -> Iterator[tuple[str, dict[str, Path]]
 def _read_run(
     model: str, language: str, strategy: str, files: dict[str, Path], splits: Mapping[str, Sequence[str]]
 ) -> StoredRun:
-    stored: dict[str, str] = {}
-    for type_, path in files.items():
-        stored |= read_file(path, type_)
     known = {name: set(ids) for name, ids in splits.items()}
     everything = set().union(*known.values())
-    answered = {key: answer for key, answer in stored.items() if key in everything}
+    answered: dict[str, str] = {}
+    strays: list[str] = []
+    for type_, path in files.items():
+        stored = read_file(path, type_)
+        answered |= {key: answer for key, answer in stored.answers.items() if key in everything}
+        strays += [*(key for key in stored.answers if key not in everything), *stored.strays]
     smallest = next(name for name in sorted(known, key=lambda name: len(known[name])) if answered.keys() <= known[name])
-    return StoredRun(
-        model, language, strategy, smallest, files, answered, tuple(key for key in stored if key not in everything)
-    )
+    return StoredRun(model, language, strategy, smallest, files, answered, tuple(dict.fromkeys(strays)))
 
 
-def read_file(path: Path, type_: str) -> dict[str, str]:
-    """Return the answers of one file by id, each as JSON; of an id that comes twice the last. Raises BadInput."""
+class StoredFile(NamedTuple):
+    """The answers of one file by id, each as JSON; `strays` are the ids in it that are of another type."""
+
+    answers: dict[str, str]
+    strays: list[str]
+
+
+def read_file(path: Path, type_: str) -> StoredFile:
+    """Return what a file of answers to questions of `type_` holds; of an id that comes twice the last counts.
+
+    Raises BadInput.
+    """
     rows = read_json(path)
     if not isinstance(rows, list):
         raise BadInput(f"{path}: must be a list of answers")
-    stored: dict[str, str] = {}
+    stored = StoredFile({}, [])
     for number, row in enumerate(rows, 1):
         where = f"{path}: row {number}"
         for column in ("id", "predicted_answer"):
@@ -102,7 +112,10 @@ def read_file(path: Path, type_: str) -> dict[str, str]:
         if not isinstance(row["id"], str):
             raise BadInput(f"{where}: id must be a text")
         _check_answer(f"{where} ({row['id']})", type_, row["predicted_answer"])
-        stored[row["id"]] = canonical_json(row["predicted_answer"]).decode()
+        if row["id"].startswith(f"{type_}_"):
+            stored.answers[row["id"]] = canonical_json(row["predicted_answer"]).decode()
+        else:
+            stored.strays.append(row["id"])
     return stored
 
 

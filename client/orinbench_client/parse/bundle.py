@@ -90,7 +90,7 @@ def open_answers(path: Path) -> Bundle:
     references = {sample_id: reference for _, (sample_id, reference) in read_lines(source)}
     answers: dict[str, str] = {}
     for type_ in TYPES:
-        answers |= read_file(path / UPSTREAM / f"{type_}.json", type_)
+        answers |= read_file(path / UPSTREAM / f"{type_}.json", type_).answers
     samples = samples_of(answers, references)
     return Bundle(path, facts, samples, digest, references, None, head.declaration)
 

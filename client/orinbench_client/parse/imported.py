@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from orinbench_profiles import Loaded, SuiteDeclaration, canonical_json, digest_bytes, digest_file
 
-from orinbench_client.bundles.files import new_folder, write_file, write_manifest
+from orinbench_client.bundles.files import new_folder, verify_manifest, write_file, write_manifest
 from orinbench_client.errors import BadInput
 from orinbench_client.parse import layout
 from orinbench_client.parse.answers import StoredRun, read_answers
@@ -18,7 +18,7 @@ from orinbench_client.parse.bundle import SOURCES, UPSTREAM, Head, samples_of, t
 from orinbench_client.parse.questions import Question
 from orinbench_client.parse.suite import check_variants, reference_of
 from orinbench_client.scoring.grade_store import GradedTexts, GradeSummary, write_grades
-from orinbench_client.scoring.grades import Floor, find_scorer, grade_samples
+from orinbench_client.scoring.grades import Floor, Grade, find_scorer, grade_samples
 from orinbench_client.suites.base import bound_digest
 
 #: How upstream's answers were drawn, in place of a variant of ours.
@@ -53,6 +53,7 @@ class _Planned(NamedTuple):
     head: Head
     path: Path
     known: bool
+    grades: Sequence[Grade]
 
 
 def import_answers(loaded: Loaded[SuiteDeclaration], directory: Path, strategy: str, results: Path) -> list[Imported]:
@@ -113,9 +114,14 @@ def _plan(run: StoredRun, key: _Key, results: Path) -> _Planned:
         strays=run.strays,
     )
     path = results / key.declaration.id / run.run_id
-    if path.exists() and not _same(path, run, head):
-        raise BadInput(f"{path}: another run of this name is there: import into another folder, or remove it")
-    return _Planned(run, key, head, path, path.exists())
+    known = path.exists()
+    if known:
+        if not _same(path, run, head):
+            raise BadInput(f"{path}: another run of this name is there: import into another folder, or remove it")
+        verify_manifest(path)
+    samples = samples_of(run.answers, key.references)
+    grades = grade_samples(samples, key.references, find_scorer(key.declaration.scorer))
+    return _Planned(run, key, head, path, known, grades)
 
 
 def _same(path: Path, run: StoredRun, head: Head) -> bool:
@@ -130,9 +136,9 @@ def _head_bytes(head: Head) -> bytes:
 
 
 def _write(planned: _Planned, results: Path) -> Imported:
-    run, key, head, path, known = planned
+    run, key, head, path, known, grades = planned
     source = results / SOURCES / f"{head.references[7:]}.jsonl"
-    if not source.exists():
+    if not source.is_file() or digest_file(source) != head.references:
         write_file(source, key.lines)
     if not known:
         with new_folder(path) as folder:
@@ -142,6 +148,5 @@ def _write(planned: _Planned, results: Path) -> Imported:
             (folder / "run.json").write_bytes(_head_bytes(head))
             write_manifest(folder)
     scorer = find_scorer(key.declaration.scorer)
-    grades = grade_samples(samples_of(run.answers, key.references), key.references, scorer)
     texts = GradedTexts(head.suite, key.declaration, texts_digest(path), key.floors, {})
     return Imported(path, head, write_grades(path, texts, grades, scorer), known)

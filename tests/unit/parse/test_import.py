@@ -100,6 +100,24 @@ def test_oddities_of_upstreams_files(imports: Import, folder: Path) -> None:
     assert cell(board, MULTICHOICE, "single")["score"] == 0.75
 
 
+def test_answers_in_the_file_of_another_type(imports: Import, folder: Path) -> None:
+    """An answer in the wrong type's file counts for nothing and is named: it neither fails nor replaces the right one."""
+    wrong = {
+        BOOLEAN: [{"id": "factoid_multihop_simple_1", "predicted_answer": True}],
+        MULTICHOICE: [{"id": "boolean_multihop_simple_1", "predicted_answer": [1]}],
+    }
+    write_answers(folder, extra=wrong)
+    code, _, err = imports.call()
+    board = imports.board()
+
+    assert code == 0
+    assert "answers to no question: factoid_multihop_simple_1, boolean_multihop_simple_1" in err
+    assert {1.0} == {row["score"] for row in board["boards"]["cells"]}
+    (path,) = (imports.results / "parse-own").iterdir()
+    answers = {sample.sample_id: sample.text for sample in open_bundle(path).samples}
+    assert answers["boolean_multihop_simple_1"].strip() == "true"
+
+
 def test_question_without_answer_is_unparsable(imports: Import, folder: Path) -> None:
     """A question that has no answer is wrong, counted as unparsable and listed; it is no empty list."""
     write_answers(folder)
@@ -196,6 +214,34 @@ def test_imported_bundle_is_verified(imports: Import, folder: Path, cli: Command
 
     code, _, err = cli("leaderboard", "--results", imports.results, "--out", imports.results.parent)
     assert (code, "changed since the bundle was written" in err) == (2, True)
+
+
+def test_same_import_mends_the_right_answers(imports: Import, folder: Path, cli: CommandLine) -> None:
+    """Right answers that were cut short are whole again after the import that the error asks for."""
+    write_answers(folder)
+    imports.call()
+    (bundle,) = (imports.results / "parse-own").iterdir()
+    (source,) = (imports.results / ".sources").iterdir()
+    content = source.read_bytes()
+    source.write_bytes(content[:-5])
+    code, _, err = cli("score", bundle)
+    assert (code, "import the directory again" in err) == (2, True)
+    imports.call()
+
+    assert source.read_bytes() == content
+    cli.ok("score", bundle)
+
+
+def test_damaged_bundle_stops_an_import_before_it_writes(imports: Import, folder: Path) -> None:
+    """A bundle that is there and lost its manifest is an error before another model's bundle is made."""
+    write_answers(folder, "model-b")
+    imports.call()
+    next(imports.results.glob("parse-own/*/manifest.json")).unlink()
+    write_answers(folder, "model-a")
+    code, _, err = imports.call()
+
+    assert (code, "manifest.json: cannot be read" in err) == (2, True)
+    assert len(list((imports.results / "parse-own").iterdir())) == 1
 
 
 @pytest.mark.parametrize(
