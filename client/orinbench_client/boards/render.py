@@ -13,11 +13,8 @@ from orinbench_client.boards.document import Document
 from orinbench_client.boards.graded_tables import graded_tables
 from orinbench_client.boards.tables import Table, board_tables
 
-
 #: What would begin markup, or end a cell; a sign that is escaped already must not free the next one.
 _MARKUP = re.compile(r"[\\|`*\[\]!]")
-
-
 #: What a spreadsheet takes for a formula: https://owasp.org/www-community/attacks/CSV_Injection. No number is one.
 _FORMULA = re.compile(r"[=+\-@\t\r\n](?![0-9.]+$)")
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from orinbench_client.answers import ClosedSet, fold
+from orinbench_client.answers import ClosedSet, Label, fold
 from orinbench_client.answers.entities import Entity, annotation_entities, listed_entities
+from orinbench_client.answers.letters import LETTERS, PERSIAN_LETTERS
 from orinbench_client.bundles.files import stays_inside
 from orinbench_client.errors import BadInput
 from orinbench_client.parsa.settings import (
@@ -25,6 +26,9 @@ from orinbench_client.parsa.settings import (
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,80}\Z")
 _MOST_OPTIONS = 8
+#: What stands between the names of options, and what may stand before one.
+_BETWEEN = re.compile(r"[\s,،;/]+")
+_OPTION = ("", "option", "گزینه", "گزینه ی", "ی")
 
 
 @dataclass(frozen=True)
@@ -173,10 +177,7 @@ class _Reader:
     def _answer(self, options: tuple[str, ...]) -> Any:
         text = self._given(ANSWERS[self._table.kind])
         if self._table.kind == "choice":
-            place = ClosedSet.options(options).strict(text)
-            if place is None:
-                raise BadInput(f"{self._where}: answer {text!r} is none of the options: {', '.join(options)}")
-            return options[place[1]]
+            return options[self._option(text, options)]
         if self._table.kind == "label":
             return self._label(text)
         if self._table.kind == "entities":
@@ -184,6 +185,15 @@ class _Reader:
         if not fold(text):
             raise BadInput(f"{self._where}: {ANSWERS[self._table.kind]} {text!r} holds no word")
         return text
+
+    def _option(self, text: str, options: tuple[str, ...]) -> int:
+        places = _named_options(text, options)
+        if len(places) == 1:
+            return places.pop()
+        if not places:
+            raise BadInput(f"{self._where}: answer {text!r} is none of the options: {', '.join(options)}")
+        named = "; ".join(f"{LETTERS[place]}: {options[place]}" for place in sorted(places))
+        raise BadInput(f"{self._where}: answer {text!r} names several options ({named}): give the letter of one")
 
     def _label(self, text: str, what: str = "label") -> str:
         labels = self._task.labels.value if self._task.labels else []
@@ -196,6 +206,28 @@ class _Reader:
 
     def _known(self, entity: Entity) -> Entity:
         return entity._replace(type=self._label(entity.type, "entity type"))
+
+
+def _named_options(text: str, options: tuple[str, ...]) -> set[int]:
+    """Return the places of the options that an answer names: by text, by letter or number, or by both together."""
+    texts = ClosedSet([Label(option) for option in options])
+    words = [word for word in _BETWEEN.split(text) if fold(word) not in _OPTION]
+    signs = [_place_of(word, len(options)) for word in words]
+    named = texts.strict(text)
+    if None not in signs:
+        return {place for place in signs if place is not None} | ({named[1]} if named else set())
+    if named:
+        return {named[1]}
+    behind = texts.strict(" ".join(words[1:]))
+    return {signs[0], behind[1]} if signs[0] is not None and behind else set()
+
+
+def _place_of(word: str, count: int) -> int | None:
+    """Return the place of the option whose letter or number a word is, in brackets or with a full stop at most."""
+    bare = word.strip("()[]*.:")
+    signs = zip(LETTERS.lower(), map(fold, PERSIAN_LETTERS), map(str, range(1, count + 1)), strict=False)
+    # "-1" and "1.5" are texts.
+    return next((place for place, names in enumerate(signs) if bare.isalnum() and fold(bare) in names), None)
 
 
 def _entities(text: str, where: str) -> list[Entity]:

@@ -74,7 +74,7 @@ def test_energy_of_a_correct_answer() -> None:
 
 
 def test_never_right_has_no_energy_a_correct_answer() -> None:
-    """Where no answer is right there is no such figure, never an infinite or a zero one: the others are ranked by it."""
+    """Where no answer is right there is no such figure, neither infinite nor zero: the others are ranked by it."""
     document = board_of(graded("a", [NOTHING]), graded("b", [YES]), graded("c", [NO]))
     board = document["boards"]["energy"]
 

@@ -61,6 +61,9 @@ CASES: list[tuple[Change, str]] = [
     (changed("Music-Understanding", answer="E"), "csv:6: answer 'E' is none of the options"),
     (changed("Music-Understanding", options='["a"]'), "csv:6: options must be 2 to 8, all different"),
     (changed("Music-Understanding", options="a|a"), "csv:6: options must be 2 to 8, all different"),
+    (changed("Music-Understanding", options="4|1|2|3", answer="1"), r"names several options \(A: 4; B: 1\): give the"),
+    (changed("Music-Understanding", answer="A, B"), "csv:6: answer 'A, B' names several options"),
+    (changed("Music-Understanding", options="a x|b y", answer="A) b y"), r"several options \(A: a x; B: b y\)"),
     (changed("Story-Comprehension", question=""), "csv:6: the question is empty"),
     (
         changed("Entity-Recognition", annot_utt="[place : x]"),

@@ -18,6 +18,7 @@ from orinbench_client.parsa.audio import canonical_wav
 from orinbench_client.parsa.prepared import folder_of
 from orinbench_client.parsa.scorer import AXES, ParsaScorer
 from orinbench_client.parsa.settings import read_settings
+from orinbench_client.parsa.tables import read_tables
 from orinbench_client.suites import Suite, find_suite, inputs_manifest, open_suite, prepare_suite
 from orinbench_profiles import load_suite
 
@@ -158,6 +159,32 @@ def test_guessing_among_three_earns_a_third() -> None:
     right = {"dimension": "d", "task": "t", "kind": "label", "metric": "accuracy", "answer": "a", "labels": labels}
     floors = SCORER.floors({f"t.{number}": json.dumps(right) for number in range(500)})
     assert {floor.value for floor in floors if floor.answer == "a guess"} == {1 / 3}
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "right"),
+    [
+        ("تهران|شیراز|تبریز", "شيراز.", "شیراز"),
+        ("تهران|شیراز|تبریز", "b", "شیراز"),
+        ("تهران|شیراز|تبریز", "گزینه‌ی (۲)", "شیراز"),
+        ("تهران|شیراز|تبریز", "ب) شیراز", "شیراز"),
+        ("-2|2|0|1", "-2", "-2"),
+        ("3|3.2|3.5", "3.2", "3.2"),
+        ("4|1|2|3", "D", "3"),
+        ("1|2|3", "3", "3"),
+        ("a cat|cat", "A cat", "a cat"),
+    ],
+)
+def test_an_answer_names_its_option(tmp_path: Path, options: str, answer: str, right: str) -> None:
+    """The text, the letter or the number of an option, or letter and text together, and never another's by chance."""
+    settings = read_settings(load_suite("parsa-v1").declaration)
+    for number, (name, rows) in enumerate(TASKS.items()):
+        write_task(tmp_path / name, rows, **({"options": options, "answer": answer} if "Music" in name else {}))
+        for place in range(len(rows)):
+            tone(tmp_path / name / "Audios" / f"{place}.wav", seconds=0.001 * (number + 1))
+    *_, last = (row for row in read_tables(settings, tmp_path) if row.task == "music")
+
+    assert last.answer == right
 
 
 def test_text_only_has_no_recording(prepared: Path) -> None:

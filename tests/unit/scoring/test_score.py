@@ -109,7 +109,7 @@ def test_diagnostics_divide_the_samples() -> None:
 
 
 def test_thoughts_count_nowhere() -> None:
-    """What a thinking model thought is neither scored, nor in a diagnostic, nor in what is exported beside its score."""
+    """What a thinking model thought is neither scored, nor in a diagnostic, nor exported beside its score."""
     samples = [Sample("a", "<think>یک متن دیگر</think>سلام دنیا", 1.0, "سلام دنیا")]
     references = {"a": "سلام دنیا"}
     score = score_samples(samples, references, FA_V1)
