@@ -23,8 +23,10 @@ from orinbench.v1.record_pb2 import (
     Record,
     RecordBody,
     SampleRecord,
+    StateRecord,
 )
 from orinbench.v1.run_pb2 import Run
+from orinbench.v1.telemetry_pb2 import Telemetry
 from orinbench_profiles.digest import canonical_json
 
 from orinbench_client.bundles.files import new_folder, read_json, verify_manifest, write_manifest
@@ -158,8 +160,8 @@ class NativeContent:
         self.samples: dict[int, SampleRecord] = {}
         self.energy_j: dict[int, float] = {}
         self.finished: FinishedRecord | None = None
-        self._telemetry: list[Message] = []
-        self._segments: list[dict[str, Any]] = []
+        self.telemetry: list[Telemetry] = []
+        self.states: list[StateRecord] = []
         self._verdict: Frame | None = None
 
     def take(self, frame: Frame) -> None:
@@ -186,9 +188,9 @@ class NativeContent:
         elif kind == "energy" and body.energy.HasField("energy_j") and math.isfinite(body.energy.energy_j):
             self.energy_j[body.energy.index] = body.energy.energy_j
         elif kind == "telemetry":
-            self._telemetry.append(body.telemetry.telemetry)
-        elif kind == "state" and body.state.HasField("model_facts"):
-            self._segments.append(_to_dict(body.state))
+            self.telemetry.append(body.telemetry.telemetry)
+        elif kind == "state":
+            self.states.append(body.state)
 
     def ordered(self) -> list[SampleRecord]:
         """Return the samples in the order of the suite."""
@@ -198,9 +200,10 @@ class NativeContent:
         """Write the readable files."""
         lines = (canonical_json(_sample_line(sample, self.energy_j.get(sample.index))) for sample in self.ordered())
         (folder / "samples.jsonl").write_bytes(b"".join(lines))
-        telemetry = (canonical_json(_to_dict(reading)) for reading in self._telemetry)
+        telemetry = (canonical_json(_to_dict(reading)) for reading in self.telemetry)
         (folder / "telemetry.jsonl").write_bytes(b"".join(telemetry))
-        (folder / "environment.json").write_bytes(canonical_json({"segments": self._segments}))
+        segments = [_to_dict(state) for state in self.states if state.HasField("model_facts")]
+        (folder / "environment.json").write_bytes(canonical_json({"segments": segments}))
 
 
 def _write_records(folder: Path, frames: Iterable[Frame]) -> NativeContent:

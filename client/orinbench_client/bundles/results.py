@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from orinbench_profiles import SuiteDeclaration, digest_file
 
@@ -18,6 +18,11 @@ from orinbench_client.scoring.catalogue import Summary, list_scores
 from orinbench_client.scoring.grade_store import GradeSummary, read_grading
 from orinbench_client.scoring.store import read_counts
 
+if TYPE_CHECKING:
+    from orinbench.v1.run_pb2 import Run
+
+    from orinbench_client.bundles.native import NativeContent
+
 #: Schema of run.json of an import of Parse's answers.
 ANSWERS_SCHEMA: Final = "orinbench-imported-answers-1"
 
@@ -28,7 +33,7 @@ class Bundle:
 
     `texts_digest` is what scores of it are bound to. `references` and `normalizer` are None for a native bundle:
     they belong to the suite, which the client holds. `normalizer` is the suite's own; `declaration` is that of an
-    imported run's suite where its answers are graded.
+    imported run's suite where its answers are graded. `native` is a native run with all that its records hold.
     """
 
     path: Path
@@ -38,6 +43,7 @@ class Bundle:
     references: Mapping[str, str] | None
     normalizer: str | None
     declaration: SuiteDeclaration | None = None
+    native: tuple[Run, NativeContent] | None = None
 
 
 def open_bundle(path: Path) -> Bundle:
@@ -53,7 +59,8 @@ def open_bundle(path: Path) -> Bundle:
 
     run, content = native.read_native(path)
     samples = tuple(native_facts.samples_of(content))
-    return Bundle(path, native_facts.facts_of(run, content), samples, content.digest.value, None, None)
+    facts = native_facts.facts_of(run, content)
+    return Bundle(path, facts, samples, content.digest.value, None, None, native=(run, content))
 
 
 def _open_imported(path: Path) -> Bundle:

@@ -104,6 +104,7 @@ class RunView:
     samples: Samples
     timeline: Timeline | None = None
     log: str = ""
+    log_remark: str = ""
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from orinbench_client.boards.figures import Figures, Measured
 from orinbench_client.boards.selection import DEVELOPMENT, Unranked
 from orinbench_client.boards.tables import METHODS, Column, Table, fixed, make_table, plain
 from orinbench_client.bundles.model import AXES, SUCCEEDED, Axis, RunFacts, ScoredRun
-from orinbench_client.bundles.native import read_run
 from orinbench_client.bundles.results import Bundle, find_score
 from orinbench_client.metrics import GIB
 from orinbench_client.report.facts import AxisVerdict, Fact, Mark, RunView, Tone
+from orinbench_client.report.recorded import Recorded, recorded
 from orinbench_client.report.samples import References, samples_of
 from orinbench_client.report.surroundings import sections_of
-from orinbench_client.report.telemetry import read_timeline
+from orinbench_client.report.telemetry import make_timeline
 from orinbench_client.scoring.grade_store import GradeSummary
 
 NATIVE = "orinbench"
@@ -67,7 +67,8 @@ def view_run(
     say against it.
     """
     facts = run.facts
-    native = read_run(bundle.path) if facts.origin == NATIVE else None
+    found = recorded(*bundle.native) if bundle.native is not None else None
+    native = found.run if found is not None else None
     return RunView(
         anchor=f"run-{facts.suite.name}-{facts.run_id}",
         run_id=facts.run_id,
@@ -78,11 +79,12 @@ def view_run(
         marks=_marks(facts, native),
         headline=[*_score(run, bundle.path), *_headline(run, ranked or _own_figures(run))],
         verdict=[_axis_verdict(facts, axis, unranked) for axis in AXES],
-        tables=[table for table in _tables(run, native) if table.cells],
-        sections=[section for section in sections_of(bundle, native) if section.facts],
+        tables=[table for table in _tables(run, found) if table.cells],
+        sections=[section for section in sections_of(bundle, found) if section.facts],
         samples=samples_of(run, bundle, answers),
-        timeline=read_timeline(bundle.path, native) if native is not None else None,
+        timeline=make_timeline(found) if found is not None else None,
         log=native.failure.stderr_tail if native is not None else "",
+        log_remark=found.remark("failure", facts) if found is not None else "",
     )
 
 
@@ -177,10 +179,11 @@ def _bounds(bounds: Sequence[float], digits: int) -> str:
     return f"95 %: {bounds[0]:.{digits}f} to {bounds[1]:.{digits}f}"
 
 
-def _tables(run: ScoredRun, native: Run | None) -> Iterator[Table]:
-    if native is not None:
-        yield make_table("Violations", _VIOLATION, [_violation(violation) for violation in native.violations])
-        yield make_table("Checks that did not pass", _CHECK, [_check(check) for check in native.failure.checks])
+def _tables(run: ScoredRun, found: Recorded | None) -> Iterator[Table]:
+    if found is not None:
+        checks = [_check(check) for check in found.run.failure.checks]
+        yield make_table("Violations", _VIOLATION, [_violation(violation) for violation in found.run.violations])
+        yield make_table(f"Checks that did not pass{found.remark('failure', run.facts)}", _CHECK, checks)
     parts = [part for part in _diagnostics(run.diagnostics) if part["samples"]]
     yield make_table("Where the error comes from", _PART, parts)
 

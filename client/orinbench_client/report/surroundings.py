@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,17 +14,18 @@ from orinbench_client.bundles.peste_facts import read_upstream
 from orinbench_client.bundles.results import Bundle
 from orinbench_client.metrics import GIB
 from orinbench_client.report.facts import Fact, Section
+from orinbench_client.report.recorded import Recorded
 
 #: Units by the end of a name; of a mapping they are those of its values.
 _UNITS = {"s": "s", "j": "J", "w": "W", "c": "°C"}
 
 
-def sections_of(bundle: Bundle, native: Run | None) -> Iterator[Section]:
+def sections_of(bundle: Bundle, found: Recorded | None) -> Iterator[Section]:
     """Yield what a bundle says of the run's surroundings. Raises BadInput for a damaged bundle."""
     facts = bundle.facts
-    yield Section("Digests", list(_digests(facts, native)))
-    if native is not None:
-        yield from _native_sections(native)
+    yield Section("Digests", list(_digests(facts, found.run if found is not None else None)))
+    if found is not None:
+        yield from _native_sections(found, facts)
     elif facts.origin.startswith("peste"):
         yield Section("Environment", list(_flat(read_upstream(bundle.path).run.environment)))
 
@@ -42,18 +44,20 @@ def _digests(facts: RunFacts, native: Run | None) -> Iterator[Fact]:
         yield Fact("signed by", facts.signer or "a key that is not trusted here", facts.key_id)
 
 
-def _native_sections(native: Run) -> Iterator[Section]:
+def _native_sections(found: Recorded, facts: RunFacts) -> Iterator[Section]:
+    native, remark = found.run, found.remark("environment", facts)
     run = MessageToDict(native, preserving_proto_field_name=True)
     environment = run.get("environment", {})
     packages, settings, board = (environment.pop(name, {}) for name in ("packages", "settings", "board"))
-    yield Section("Board", [Fact("name", native.board), *_verbatim(board)])
+    yield Section(f"Board{remark}", [Fact("name", native.board), *_verbatim(board)])
     yield Section("Model as loaded", list(_flat(run.get("model_facts", {}))))
-    yield Section("Runtime", list(_flat(environment)))
-    yield Section("Packages", _verbatim(packages))
-    yield Section("Settings", _verbatim(settings))
+    yield Section(f"Runtime{remark}", list(_flat(environment)))
+    yield Section(f"Packages{remark}", _verbatim(packages))
+    yield Section(f"Settings{remark}", _verbatim(settings))
     yield Section("Memory, all readings", list(_flat(run.get("memory", {}))))
     yield Section("Telemetry in sum", list(_flat(run.get("telemetry", {}))))
-    yield Section("Segments", [_segment(segment) for segment in run.get("segments", [])])
+    segments = f"Segments{found.remark('segments', facts)}"
+    yield Section(segments, [_segment(segment) for segment in run.get("segments", [])])
 
 
 def _segment(segment: Mapping[str, Any]) -> Fact:
@@ -74,10 +78,19 @@ def _flat(values: Mapping[str, Any], prefix: str = "", unit: str = "") -> Iterat
         words = prefix + (stem if known or last == "bytes" else name).replace("_", " ")
         if isinstance(value, Mapping):
             yield from _flat(value, f"{words}: ", known)
-        elif last == "bytes":
-            yield Fact(words, f"{int(value) / GIB:.3f} GiB")
+        elif last == "bytes" and (count := _number(value)) is not None:
+            yield Fact(words, f"{count / GIB:.3f} GiB")
         else:
             yield Fact(words, f"{_text(value)} {known or unit}".rstrip())
+
+
+def _number(value: Any) -> float | None:
+    """Return a number, which JSON of protobuf gives as text where it has 64 bits; None for what is none."""
+    try:
+        number = None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _text(value: Any) -> str:

@@ -2,56 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
-from typing import Any
 
 from orinbench.v1.run_pb2 import Run
+from orinbench.v1.telemetry_pb2 import Telemetry
 
-from orinbench_client.bundles.files import read_lines
 from orinbench_client.metrics import GIB
 from orinbench_client.report.facts import Event, Panel, Point, Timeline
+from orinbench_client.report.recorded import Recorded
 
 #: Readings further apart than so many intervals have a gap between them: docs/metrics.md, coverage.
 _INTERVALS = 3
 #: A series is thinned to the lowest and the highest reading of so many stretches of time.
 _STRETCHES = 200
-_EPOCH = "1970-01-01T00:00:00"
-Reading = Mapping[str, Any]
-_Values = Callable[[Reading], Mapping[str, float]]
+_Values = Callable[[Telemetry], Mapping[str, float]]
 
 
-def read_timeline(bundle: Path, run: Run) -> Timeline | None:
-    """Return the timeline of a native run; None where there was no telemetry. Raises BadInput."""
-    readings = [value for _, value in read_lines(bundle / "telemetry.jsonl")]
+def make_timeline(found: Recorded) -> Timeline | None:
+    """Return the timeline of a native run; None where there was no telemetry."""
+    readings = found.telemetry
     if not readings:
         return None
     times = _elapsed(readings)
     gaps = _gaps(times)
     panels = [Panel(title, _series(readings, times, gaps, values)) for title, values in _PANELS]
     shown = [panel for panel in panels if panel.series]
-    return Timeline(shown, _events(run, readings, times), len(readings), len(gaps)) if shown else None
+    return Timeline(shown, _events(found.run, readings, times), len(readings), len(gaps)) if shown else None
 
 
-def _elapsed(readings: Sequence[Reading]) -> list[float]:
+def _elapsed(readings: Sequence[Telemetry]) -> list[float]:
     """Return seconds since the first reading: by the board's steady clock, over a reboot by its wall clock."""
     times = [0.0]
     for before, after in pairwise(readings):
-        step = (int(after.get("monotonic_ns", 0)) - int(before.get("monotonic_ns", 0))) / 1e9
+        step = (after.monotonic_ns - before.monotonic_ns) / 1e9
         if step < 0:
             step = max(0.0, _wall(after) - _wall(before))
         times.append(times[-1] + step)
     return times
 
 
-def _wall(reading: Reading) -> float:
+def _wall(reading: Telemetry) -> float:
     """Return the wall clock of a reading in seconds since the epoch; 0 where it bears none."""
-    whole, _, fraction = str(reading.get("time", _EPOCH)).rstrip("Z").partition(".")
-    # Python before 3.11 reads neither Z nor nanoseconds.
-    return datetime.fromisoformat(f"{whole}+00:00").timestamp() + float(f"0.{fraction or 0}")
+    return reading.time.ToNanoseconds() / 1e9
 
 
 def _gaps(times: Sequence[float]) -> set[int]:
@@ -62,12 +57,14 @@ def _gaps(times: Sequence[float]) -> set[int]:
 
 
 def _series(
-    readings: Sequence[Reading], times: Sequence[float], gaps: set[int], values: _Values
+    readings: Sequence[Telemetry], times: Sequence[float], gaps: set[int], values: _Values
 ) -> dict[str, list[Point]]:
     series: dict[str, list[Point]] = {}
     last: dict[str, int] = {}
     for place, reading in enumerate(readings):
         for name, value in values(reading).items():
+            if not math.isfinite(value):
+                continue
             points = series.setdefault(name, [])
             # A reading that lacks this quantity breaks its line as a missing reading does.
             joined = place not in gaps and last.get(name) == place - 1
@@ -91,7 +88,7 @@ def _thin(points: Sequence[Point], end_s: float) -> list[Point]:
     return kept
 
 
-def _events(run: Run, readings: Sequence[Reading], times: Sequence[float]) -> list[Event]:
+def _events(run: Run, readings: Sequence[Telemetry], times: Sequence[float]) -> list[Event]:
     """Return the segments that began and the violations that were seen between the first reading and the last."""
     walls = [_wall(reading) for reading in readings]
     marks = [("segment", segment.start_time, f"segment {segment.number}: {segment.reason}") for segment in run.segments]
@@ -106,38 +103,37 @@ def _events(run: Run, readings: Sequence[Reading], times: Sequence[float]) -> li
     return sorted(events)
 
 
-def _power(reading: Reading) -> Iterator[tuple[str, float]]:
-    if "module_power_w" in reading:
-        yield "module", reading["module_power_w"]
-    for name, rail in sorted(reading.get("rails", {}).items()):
+def _power(reading: Telemetry) -> Iterator[tuple[str, float]]:
+    if reading.HasField("module_power_w"):
+        yield "module", reading.module_power_w
+    for name, rail in sorted(reading.rails.items()):
         # NC: a channel of the sensor that is not connected.
-        if "now_mw" in rail and not name.startswith("NC"):
-            yield name, rail["now_mw"] / 1e3
+        if rail.HasField("now_mw") and not name.startswith("NC"):
+            yield name, rail.now_mw / 1e3
 
 
-def _clocks(reading: Reading) -> Iterator[tuple[str, float]]:
-    if clocks := reading.get("gpu_clock_hz"):
-        yield "GPU, fastest GPC", max(map(int, clocks)) / 1e6
-    if "emc_clock_hz" in reading:
-        yield "memory controller", int(reading["emc_clock_hz"]) / 1e6
-    online = [int(cpu["clock_hz"]) for cpu in reading.get("cpus", []) if cpu.get("online") and "clock_hz" in cpu]
+def _clocks(reading: Telemetry) -> Iterator[tuple[str, float]]:
+    if reading.gpu_clock_hz:
+        yield "GPU, fastest GPC", max(reading.gpu_clock_hz) / 1e6
+    if reading.HasField("emc_clock_hz"):
+        yield "memory controller", reading.emc_clock_hz / 1e6
+    online = [cpu.clock_hz for cpu in reading.cpus if cpu.online and cpu.HasField("clock_hz")]
     if online:
         yield "CPU, fastest core", max(online) / 1e6
 
 
-def _memory(reading: Reading) -> Iterator[tuple[str, float]]:
-    for key, name in (
-        ("memory_used_bytes", "board, used"),
-        ("gpu_memory_used_bytes", "GPU, used"),
-        ("worker_rss_bytes", "worker, resident"),
-    ):
-        if key in reading:
-            yield name, int(reading[key]) / GIB
+def _memory(reading: Telemetry) -> Iterator[tuple[str, float]]:
+    if reading.HasField("memory_used_bytes"):
+        yield "board, used", reading.memory_used_bytes / GIB
+    if reading.HasField("gpu_memory_used_bytes"):
+        yield "GPU, used", reading.gpu_memory_used_bytes / GIB
+    if reading.HasField("worker_rss_bytes"):
+        yield "worker, resident", reading.worker_rss_bytes / GIB
 
 
 _PANELS: tuple[tuple[str, _Values], ...] = (
     ("Power, W", lambda reading: dict(_power(reading))),
-    ("Temperature, °C", lambda reading: dict(sorted(reading.get("temperatures_c", {}).items()))),
+    ("Temperature, °C", lambda reading: dict(sorted(reading.temperatures_c.items()))),
     ("Clock, MHz", lambda reading: dict(_clocks(reading))),
     ("Memory, GiB", lambda reading: dict(_memory(reading))),
 )

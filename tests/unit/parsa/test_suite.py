@@ -155,7 +155,7 @@ def test_lengths_add_up_exactly(own: Path) -> None:
 
 def test_guessing_among_three_earns_a_third() -> None:
     """The floor of a guess is exact, however many samples there are."""
-    labels = [[name, [], None] for name in "abc"]
+    labels: list[list[object]] = [[name, [], None] for name in "abc"]
     right = {"dimension": "d", "task": "t", "kind": "label", "metric": "accuracy", "answer": "a", "labels": labels}
     floors = SCORER.floors({f"t.{number}": json.dumps(right) for number in range(500)})
     assert {floor.value for floor in floors if floor.answer == "a guess"} == {1 / 3}

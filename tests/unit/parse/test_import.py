@@ -102,7 +102,7 @@ def test_oddities_of_upstreams_files(imports: Import, folder: Path) -> None:
 
 def test_answers_in_the_file_of_another_type(imports: Import, folder: Path) -> None:
     """An answer in the wrong type's file counts for nothing and is named: it fails nothing, and replaces nothing."""
-    wrong = {
+    wrong: dict[str, list[Any]] = {
         BOOLEAN: [{"id": "factoid_multihop_simple_1", "predicted_answer": True}],
         MULTICHOICE: [{"id": "boolean_multihop_simple_1", "predicted_answer": [1]}],
     }

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from orinbench.v1.record_pb2 import AXIS_ENERGY, AXIS_SPEED
+from orinbench.v1.record_pb2 import AXIS_ENERGY, AXIS_SPEED, RecordBody
 from orinbench.v1.run_pb2 import Run
+from orinbench_client.bundles.native import read_native
+from orinbench_client.bundles.results import open_bundle
 from orinbench_client.bundles.trust import TrustList
 from orinbench_client.report.facts import Report, RunView
 from orinbench_client.report.gather import gather
+from orinbench_client.report.recorded import recorded
 
 from tests.unit.bundles.native_run import NativeRun
 from tests.unit.bundles.peste_directory import CommandLine, PesteDirectory
@@ -103,6 +107,51 @@ def test_a_forged_signature_is_marked_and_ranked_nowhere(results: Path, others: 
 
     assert [(mark.tone, mark.word) for mark in view.marks] == [("bad", "signature invalid")]
     assert {verdict.mark.word for verdict in view.verdict} == {"does not count"}
+
+
+class _Doctored(NativeRun):
+    def bodies(self) -> list[RecordBody]:
+        """The records, the first of which says with what the run was made."""
+        first, *others = super().bodies()
+        first.state.environment.packages["torch"] = "2.9"
+        return [first, *others]
+
+    def run(self) -> Run:
+        """The run with another environment and segments, as somebody could have written them into run.json."""
+        run = super().run()
+        run.environment.packages["torch"] = "9.9"
+        run.segments.add(number=1, reason="doctored")
+        run.failure.message = "doctored"
+        return run
+
+
+def test_surroundings_are_those_of_the_records(results: Path) -> None:
+    """What the board signed is shown, not what run.json says beside it; what no record tells is said to be unsigned."""
+    sections = {section.title: section.facts for section in view_of(results, _Doctored()).sections}
+    (path,) = results.glob("*/*/run.json")
+    found = recorded(*read_native(path.parent))
+    signed = replace(open_bundle(path.parent).facts, key_id="sha256:" + "1" * 64)
+
+    assert [tuple(fact) for fact in sections["Packages"]] == [("torch", "2.9", "")]
+    assert [fact.value for fact in sections["Segments"]] == ["submitted, from sample 0"]
+    assert [found.remark(field, signed) for field in ("environment", "failure")] == ["", " (not signed)"]
+    assert found.remark("failure", replace(signed, key_id="")) == ""
+
+
+@pytest.mark.parametrize("value", [None, "n/a", [1, 2], True, -1, 12.5, 10**400])
+def test_a_number_of_bytes_that_is_none_is_shown_as_it_is(
+    cli: CommandLine, tmp_path: Path, results: Path, value: object
+) -> None:
+    """Whatever an imported environment has under a name in bytes, the page is made, and says it."""
+    directory = PesteDirectory(tmp_path / "peste", {"model-a": 0.1})
+    directory.change_run("model-a", environment={"docker_memory_bytes": value})
+    cli.ok("import", "peste", directory.path, "--out", results)
+    (view,) = report_on(results).runs
+    (section,) = (section for section in view.sections if section.title == "Environment")
+
+    numbers: dict[object, str] = {-1: "-0.000 GiB", 12.5: "0.000 GiB"}
+    words = ", ".join(map(str, value)) if isinstance(value, list) else numbers.get(value, str(value))
+    assert [tuple(fact)[:2] for fact in section.facts] == [("docker memory", words)]
 
 
 def test_an_alignment_holds_both_texts(results: Path) -> None:

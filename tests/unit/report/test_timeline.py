@@ -7,12 +7,14 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from orinbench_client.bundles.files import read_lines
-from orinbench_client.bundles.native import read_run
+from orinbench_client.bundles.files import write_manifest
+from orinbench_client.bundles.native import read_native
 from orinbench_client.report.facts import Point, Timeline
-from orinbench_client.report.telemetry import read_timeline
+from orinbench_client.report.recorded import Recorded, recorded
+from orinbench_client.report.telemetry import make_timeline
 from orinbench_client.report.timelines import draw_timeline
 
 from tests.unit.report.bundles import MeasuredRun, write_run
@@ -20,10 +22,19 @@ from tests.unit.report.bundles import MeasuredRun, write_run
 LONG = [20 + 5 * math.sin(tick / 40) for tick in range(3000)]
 
 
+def recorded_of(bundle: Path) -> Recorded:
+    """Return a run as its records tell it."""
+    return recorded(*read_native(bundle))
+
+
 def timeline_of(results: Path, run: MeasuredRun) -> Timeline:
     """Write a run and return its timeline."""
-    path = write_run(results, run)
-    timeline = read_timeline(path, read_run(path))
+    return timeline_of_bundle(write_run(results, run))
+
+
+def timeline_of_bundle(path: Path) -> Timeline:
+    """Return the timeline of a run that is there."""
+    timeline = make_timeline(recorded_of(path))
     assert timeline is not None
     return timeline
 
@@ -75,11 +86,10 @@ def test_points_are_readings(ticks: list[float | None]) -> None:
 def test_events_stand_where_they_happened(tmp_path: Path) -> None:
     """A violation seen between two readings is marked at the second; one from before the first is on no chart."""
     run = MeasuredRun(power_w=[20.0] * 8, violations=[("THROTTLED", ()), ("SIMULATED", ())])
-    path = write_run(tmp_path, run)
-    read = read_run(path)
-    read.violations[0].time.FromMilliseconds(1_001_700)
-    read.violations[1].time.FromMilliseconds(999_000)
-    timeline = read_timeline(path, read)
+    found = recorded_of(write_run(tmp_path, run))
+    found.run.violations[0].time.FromMilliseconds(1_001_700)
+    found.run.violations[1].time.FromMilliseconds(999_000)
+    timeline = make_timeline(found)
 
     assert timeline is not None
     assert [(event.at_s, event.label) for event in timeline.events] == [(2.0, "THROTTLED")]
@@ -99,7 +109,25 @@ def test_the_chart_has_a_line_for_each_piece(tmp_path: Path) -> None:
 
 def test_a_bundle_without_telemetry_has_no_timeline(tmp_path: Path) -> None:
     """Without a reading there is no chart, and no empty one."""
-    path = write_run(tmp_path, MeasuredRun())
+    found = recorded_of(write_run(tmp_path, MeasuredRun()))
 
-    assert not list(read_lines(path / "telemetry.jsonl"))
-    assert read_timeline(path, read_run(path)) is None
+    assert not found.telemetry
+    assert make_timeline(found) is None
+
+
+@pytest.mark.parametrize("broken", [math.nan, math.inf])
+def test_a_reading_that_is_no_number_is_a_gap(tmp_path: Path, broken: float) -> None:
+    """A sensor that answers NaN breaks the line as one that did not answer; the page is made all the same."""
+    points = power_of(timeline_of(tmp_path, MeasuredRun(power_w=[20.0, broken, 21.0])))
+
+    assert [(point.at_s, point.value, point.piece) for point in points] == [(0.0, 20.0, 0), (1.0, 21.0, 1)]
+
+
+def test_the_chart_is_of_the_records(tmp_path: Path) -> None:
+    """The readable file of readings beside the records, which nobody signed, changes no point of the chart."""
+    path = write_run(tmp_path, MeasuredRun(power_w=[20.0, 21.0]))
+    (path / "telemetry.jsonl").write_text('{"monotonic_ns":"1","module_power_w":1.0}\n')
+    (path / "manifest.json").unlink()
+    write_manifest(path)
+
+    assert [point.value for point in power_of(timeline_of_bundle(path))] == [20.0, 21.0]
