@@ -93,8 +93,10 @@ def write_files(out: Path, files: dict[str, bytes], schema: str = SCHEMA) -> Non
         write_file(out / name, content)
     for name in stale:
         (out / name).unlink(missing_ok=True)
-        if (out / name).parent != out and not any((out / name).parent.iterdir()):
-            (out / name).parent.rmdir()
+        folder = (out / name).parent
+        # A person may have removed the folder of a board by hand.
+        if folder != out and folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def differing(out: Path, files: dict[str, bytes]) -> list[str]:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -122,6 +123,18 @@ def test_outdated_files_go_and_others_stay(results: Path, cli: CommandLine, tmp_
     assert not any(path.is_dir() for path in out.iterdir())
     assert (out / "notes.txt").read_text() == "mine"
     cli.ok("leaderboard", "--results", results, "--out", out, "--check")
+
+
+def test_board_removed_by_hand(tmp_path: Path) -> None:
+    """Boards are written, and outdated ones go, where somebody removed the folder of one before."""
+    write_files(tmp_path, make_files(RUNS))
+    first, second = (path for path in tmp_path.iterdir() if path.is_dir())
+    shutil.rmtree(first)
+    files = make_files(RUNS[:1])
+    write_files(tmp_path, files)
+
+    assert not second.exists()
+    assert sorted(files) == sorted(path.name for path in tmp_path.iterdir())
 
 
 def test_foreign_index(results: Path, cli: CommandLine, tmp_path: Path) -> None:
