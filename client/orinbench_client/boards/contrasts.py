@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from orinbench_client.boards.figures import Figure
 from orinbench_client.boards.parts import Part, grading_of
 from orinbench_client.bundles.model import ScoredRun
+from orinbench_client.errors import BadInput
 from orinbench_client.scoring.grades import Contrast, Metric
 from orinbench_client.statistics import FloatArray, percentile_interval
 
@@ -33,7 +34,9 @@ def differences(first: Sequence[Part], second: Sequence[Part], rates: Rates) -> 
     """Yield, cell by cell, the first run's headline less the second's, with the interval of the paired difference."""
     others = {tuple(part.labels.items()): part for part in second}
     for part in first:
-        other = others[tuple(part.labels.items())]
+        other = others.get(tuple(part.labels.items()))
+        if other is None:
+            raise BadInput(f"{', '.join(part.labels.values())}: one variant alone has such samples: score both anew")
         interval = percentile_interval(rates(part, part.headline) - rates(other, other.headline))
         yield {
             **part.labels,

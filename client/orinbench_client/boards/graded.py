@@ -6,6 +6,7 @@ of one variant are ranked against each other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any
@@ -64,7 +65,14 @@ class _Builder:
     def _parts_of(self, run: ScoredRun) -> dict[str, list[Part]]:
         cells = cells_of(grading_of(run).grades)
         tables = {_ALL: (), **self.scorer.tables}
-        return {name: list(parts_of(cells, self.scorer, axes)) for name, axes in tables.items()}
+        try:
+            parts = {name: list(parts_of(cells, self.scorer, axes)) for name, axes in tables.items()}
+            figures = [metric.value(part.stats) for own in parts.values() for part in own for metric in part.metrics]
+        except (ArithmeticError, LookupError):
+            figures = [math.nan]
+        if not all(map(math.isfinite, figures)):
+            raise BadInput(f"{run.facts.run_id}: its grades are none that {self.scorer.name} gives: score it anew")
+        return parts
 
     def variants(self) -> list[Figure]:
         """Return which variants there are, each with its runs; rows name theirs by its digest."""

@@ -74,11 +74,21 @@ def _costs(run: ScoredRun, bundle: Bundle) -> dict[str, list[float | None]]:
     }
 
 
+def _replies(bundle: Bundle, scored: Sequence[str]) -> dict[str, str]:
+    """Return what was graded, by sample. Raises BadInput for a score of samples that the run does not have."""
+    said = {sample.sample_id: sample.reply for sample in bundle.samples}
+    for sample_id in scored:
+        if sample_id not in said:
+            raise BadInput(f"{bundle.path}: its score has a sample {sample_id!r}, the run has none: score it anew")
+    return said
+
+
 def _edits(run: ScoredRun, bundle: Bundle) -> Samples:
     """Rows: id, pieces of the word alignment, raw text, CER, WER, and the costs."""
     _, summary = find_score(bundle.path, run.scored_by)
     assert isinstance(summary, ScoreSummary)  # noqa: S101 - what the counts were read from
-    said = {sample.sample_id: sample.reply for sample in bundle.samples}
+    lines = read_score_lines(bundle.path, summary)
+    said = _replies(bundle, [line.sample_id for line in lines])
     costs = _costs(run, bundle)
     rows = [
         [
@@ -89,7 +99,7 @@ def _edits(run: ScoredRun, bundle: Bundle) -> Samples:
             round(error_rate(line.words.edits, line.words.units), 4),
             *costs[line.sample_id],
         ]
-        for line in read_score_lines(bundle.path, summary)
+        for line in lines
     ]
     return Samples("edits", rows)
 
@@ -108,7 +118,7 @@ def _grades(run: ScoredRun, bundle: Bundle, answers: References) -> Samples:
     """Rows: id, labels, reference, reply, answer, state, rule, and the costs."""
     assert run.grading is not None  # noqa: S101 - its caller looked
     found, note = answers.of(bundle)
-    said = {sample.sample_id: sample.reply for sample in bundle.samples}
+    said = _replies(bundle, [grade.sample_id for grade in run.grading.grades])
     costs = _costs(run, bundle)
     rows: list[Sequence[Any]] = [
         [

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from orinbench_client.bundles.model import Counts, Sample
 from orinbench_client.metrics import error_rate, word_edits
@@ -18,6 +20,55 @@ ZWNJ_JOIN = "fa-v1-zwnj-join"
 #: Upper bounds of the duration buckets in seconds; what is longer is the last one.
 BUCKETS_S = (5.0, 10.0, 15.0, 20.0, 30.0)
 _DIGIT = re.compile("[0-9۰-۹٠-٩]")
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Join(_Stored):
+    normalizer: str
+    references_with_zwnj: int
+    wer: float
+
+
+class _Part(_Stored):
+    samples: int
+    wer: float | None = None
+    cer: float | None = None
+
+    @model_validator(mode="after")
+    def _has_rates(self) -> _Part:
+        if self.samples and None in (self.wer, self.cer):
+            raise ValueError("a part with samples has a WER and a CER")
+        return self
+
+
+class _Bucket(_Part):
+    over_s: float
+    up_to_s: float | None = None
+
+
+class _Digits(_Stored):
+    with_: _Part = Field(alias="with")
+    without: _Part
+
+
+class _Diagnostics(_Stored):
+    zwnj_join: _Join | None = None
+    digits: _Digits | None = None
+    durations: list[_Bucket] = []
+    over_30_s: _Part | None = None
+
+
+def check_diagnostics(value: dict[str, Any]) -> dict[str, Any]:
+    """Return diagnostics that were read from a file if they are what `diagnose` makes. Raises ValueError."""
+    try:
+        _Diagnostics.model_validate(value)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
+    return value
 
 
 def diagnose(samples: Sequence[Sample], references: Mapping[str, str], score: Score) -> dict[str, object]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from orinbench_profiles import SuiteDeclaration
 from orinbench_profiles.digest import canonical_json, digest_bytes
@@ -16,9 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from orinbench_client.bundles.model import Labelled
 from orinbench_client.errors import BadInput
-from orinbench_client.scoring.grades import Floor, Grade, Grading, Scorer, find_scorer, stats_of
-from orinbench_client.scoring.store import lines_path, write_named
+from orinbench_client.scoring.grades import Floor, Grade, Grading, Scorer, State, find_scorer, stats_of
+from orinbench_client.scoring.store import Maker, lines_path, write_named
 from orinbench_client.suites.base import suite_family
+
+_STATES = get_args(State)
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ class GradeSummary(BaseModel):
     # Its words become names of files.
     variant: dict[Name, Name]
     texts_digest: str
-    scorer: dict[str, str]
-    samples: int
+    scorer: Maker
+    samples: Annotated[int, Field(ge=1)]
     lines_digest: str
     states: dict[str, int]
     metric: str | None
@@ -115,15 +117,27 @@ def write_grades(bundle: Path, texts: GradedTexts, grades: Sequence[Grade], scor
 
 
 def read_grading(bundle: Path, summary: GradeSummary) -> Grading:
-    """Return the grades of a score. Raises BadInput when they are not those the summary names."""
+    """Return the grades of a score. Raises BadInput when they are not those that the summary names and describes."""
     path = lines_path(bundle, summary)
+    labels = len(find_scorer(summary.made_by).axes)
     # Its digest says that the file is as it was written here, so that it can be read in one go: several times faster.
     try:
         grades = [_grade(value) for value in json.loads(b"[" + path.read_bytes().rstrip().replace(b"\n", b",") + b"]")]
+        cells = {(grade.labels, len(grade.stats)) for grade in grades}
+        sound = all(len(own) == labels and all(type(label) is str for label in own) for own, _ in cells)
+        # Grades of one cell are added up.
+        sound = sound and len(cells) == len({own for own, _ in cells}) and all(map(_is_sound, grades))
     except (ValueError, KeyError, TypeError):
-        raise BadInput(f"{path}: not the lines of a score") from None
+        sound = False
+    if not sound or len(grades) != summary.samples or not grades:
+        raise BadInput(f"{path}: not the lines of a score")
     floors = [Floor(floor.labels, floor.answer, floor.value) for floor in summary.floors]
     return Grading(summary.made_by, summary.suite_family, summary.variant, grades, floors, summary.scorer)
+
+
+def _is_sound(grade: Grade) -> bool:
+    said = type(grade.sample_id) is type(grade.rule) is str and grade.state in _STATES
+    return said and all(type(number) is int for number in grade.stats)
 
 
 def _grade(value: Any) -> Grade:

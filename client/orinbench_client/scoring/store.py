@@ -9,21 +9,35 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, get_args
 
 from orinbench_profiles.digest import canonical_json, digest_bytes, digest_file
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from orinbench_client.bundles.files import read_lines, write_file
 from orinbench_client.bundles.model import Counts, IntArray
 from orinbench_client.errors import BadInput
 from orinbench_client.metrics import EditCounts
+from orinbench_client.scoring.diagnostics import check_diagnostics
 from orinbench_client.scoring.score import SCORER, SCORER_DIGEST, Score, ScoreLine, counts_of
 from orinbench_client.text import Normalizer, get_normalizer
 from orinbench_client.text.rules import UNICODE_VERSION
 
 FOLDER = "scores"
-_KINDS = ("substitutions", "deletions", "insertions", "units")
+_Kind = Literal["substitutions", "deletions", "insertions", "units"]
+_KINDS: tuple[_Kind, ...] = get_args(_Kind)
+#: The sums of edits by kind, and of the units of the references: all of them, none negative.
+Totals = Annotated[dict[_Kind, Annotated[int, Field(ge=0)]], Field(min_length=len(_KINDS))]
+
+
+def _named(made_by: dict[str, str]) -> dict[str, str]:
+    if not {"name", "digest"} <= made_by.keys():
+        raise ValueError("must have a name and a digest")
+    return made_by
+
+
+#: What made a score: its name and digest, and what else made it.
+Maker = Annotated[dict[str, str], AfterValidator(_named)]
 
 
 @dataclass(frozen=True)
@@ -47,15 +61,15 @@ class ScoreSummary(BaseModel):
     suite_digest: str
     suite_normalizer: str
     texts_digest: str
-    normalizer: dict[str, str]
-    scorer: dict[str, str]
-    samples: int
+    normalizer: Maker
+    scorer: Maker
+    samples: Annotated[int, Field(ge=1)]
     lines_digest: str
-    words: dict[str, int]
-    characters: dict[str, int]
+    words: Totals
+    characters: Totals
     wer: float
     cer: float
-    diagnostics: dict[str, Any]
+    diagnostics: Annotated[dict[str, Any], AfterValidator(check_diagnostics)]
 
     @property
     def made_by(self) -> str:
@@ -149,7 +163,7 @@ def _summary(
     )
 
 
-def _totals(counts: IntArray) -> dict[str, int]:
+def _totals(counts: IntArray) -> dict[_Kind, int]:
     return {kind: int(total) for kind, total in zip(_KINDS, counts.sum(axis=0), strict=True)}
 
 
@@ -174,14 +188,20 @@ def lines_path(bundle: Path, summary: _Named) -> Path:
 def _score_line(value: Any, place: str) -> ScoreLine:
     try:
         words, characters = EditCounts(*value["words"]), EditCounts(*value["characters"])
-        return ScoreLine(value["sample_id"], value["reference"], value["prediction"], words, characters)
+        line = ScoreLine(value["sample_id"], value["reference"], value["prediction"], words, characters)
+        sound = all(type(text) is str for text in line[:3])
+        sound = sound and all(type(count) is int and count >= 0 for count in words + characters)
     except (KeyError, TypeError):
-        raise BadInput(f"{place}: not a line of a score") from None
+        sound = False
+    if not sound or not words.units or not characters.units:
+        raise BadInput(f"{place}: not a line of a score")
+    return line
 
 
 def read_counts(bundle: Path, summary: ScoreSummary) -> Counts:
     """Return the edit counts of a score. Raises BadInput when they do not add up to what the summary says."""
     counts = counts_of(read_score_lines(bundle, summary))
-    if (summary.words, summary.characters) != (_totals(counts.words), _totals(counts.characters)):
+    sums = (len(counts.sample_ids), _totals(counts.words), _totals(counts.characters))
+    if (summary.samples, summary.words, summary.characters) != sums:
         raise BadInput(f"{bundle / FOLDER}: the lines of {summary.name} do not add up to its sums: score anew")
     return counts

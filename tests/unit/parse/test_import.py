@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from orinbench_client.bundles.results import open_bundle
+from orinbench_profiles import digest_file
 
 from tests.unit.bundles.peste_directory import CommandLine, read_board
 from tests.unit.parse.parse_folder import answers_file, write_answers
@@ -246,7 +247,10 @@ def test_damaged_bundle_stops_an_import_before_it_writes(imports: Import, folder
 
 @pytest.mark.parametrize(
     ("changes", "problem"),
-    [({"variant": {"split": "a/../../escaped"}}, "variant.split: String should match pattern")],
+    [
+        ({"variant": {"split": "a/../../escaped"}}, "variant.split: String should match pattern"),
+        ({"scorer": {}}, "scorer: Value error, must have a name and a digest"),
+    ],
 )
 def test_doctored_score(imports: Import, folder: Path, cli: CommandLine, changes: dict[str, Any], problem: str) -> None:
     """A score, which nothing vouches for, that says what no score says is one error with its file, and no file more."""
@@ -260,6 +264,34 @@ def test_doctored_score(imports: Import, folder: Path, cli: CommandLine, changes
     assert (code, err.count("\n")) == (2, 1)
     assert f"{path}: {problem}" in err
     assert [path.name for path in out.parent.iterdir()] == ["results"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"labels": ["boolean"]}, "not the lines of a score"),
+        ({"labels": [1, 2, 3, 4]}, "not the lines of a score"),
+        ({"state": "won"}, "not the lines of a score"),
+        ({"stats": [1]}, "not the lines of a score"),
+        ({"stats": [1, "1"]}, "not the lines of a score"),
+        ({"stats": [1, 0]}, "its grades are none that parse-upstream gives"),
+    ],
+)
+def test_doctored_grades(
+    imports: Import, folder: Path, cli: CommandLine, changes: dict[str, Any], problem: str
+) -> None:
+    """Grades that no scorer makes, under a digest that fits them, are one error that says whose they are."""
+    write_answers(folder)
+    imports.call()
+    (path,) = imports.results.glob("parse-own/*/scores/*.jsonl")
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(first), **changes}), *others]) + "\n")
+    summary = path.with_suffix(".json")
+    summary.write_text(json.dumps({**json.loads(summary.read_text()), "lines_digest": digest_file(path)}))
+    code, _, err = cli("leaderboard", "--results", imports.results, "--out", imports.results.parent / "boards")
+
+    assert (code, err.count("\n")) == (2, 1)
+    assert problem in err
 
 
 @pytest.mark.parametrize(

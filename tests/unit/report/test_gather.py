@@ -12,9 +12,11 @@ from orinbench.v1.run_pb2 import Run
 from orinbench_client.bundles.native import read_native
 from orinbench_client.bundles.results import open_bundle
 from orinbench_client.bundles.trust import TrustList
+from orinbench_client.errors import BadInput
 from orinbench_client.report.facts import Report, RunView
 from orinbench_client.report.gather import gather
 from orinbench_client.report.recorded import recorded
+from orinbench_profiles import digest_file
 
 from tests.unit.bundles.native_run import NativeRun
 from tests.unit.bundles.peste_directory import CommandLine, PesteDirectory
@@ -152,6 +154,18 @@ def test_a_number_of_bytes_that_is_none_is_shown_as_it_is(
     numbers: dict[object, str] = {-1: "-0.000 GiB", 12.5: "0.000 GiB"}
     words = ", ".join(map(str, value)) if isinstance(value, list) else numbers.get(value, str(value))
     assert [tuple(fact)[:2] for fact in section.facts] == [("docker memory", words)]
+
+
+def test_a_score_of_other_samples_is_one_error(results: Path) -> None:
+    """A score file that names a sample which the run does not have is refused by the bundle's name."""
+    path = write_run(results, NativeRun())
+    (lines,) = (path / "scores").glob("*.jsonl")
+    lines.write_text(lines.read_text().replace(f'"{next(iter(NativeRun().references))}"', '"other"'))
+    summary = lines.with_suffix(".json")
+    summary.write_text(json.dumps({**json.loads(summary.read_text()), "lines_digest": digest_file(lines)}))
+
+    with pytest.raises(BadInput, match=f"{path}: its score has a sample 'other'"):
+        report_on(results)
 
 
 def test_an_alignment_holds_both_texts(results: Path) -> None:

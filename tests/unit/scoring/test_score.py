@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from orinbench_client.scoring.score import RunningScore, score_samples
 from orinbench_client.scoring.store import ScoredTexts, read_counts, write_score
 from orinbench_client.statistics import Replicates, percentile_interval
 from orinbench_client.text import get_normalizer
+from orinbench_profiles import digest_file
 
 FA_V1 = get_normalizer("fa-v1")
 TEXTS = ScoredTexts("suite", "sha256:" + "1" * 64, "sha256:" + "2" * 64, "fa-v1")
@@ -143,6 +145,45 @@ def test_score_files(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="there with other content"):
         write_score(tmp_path, TEXTS, other, {})
     assert before == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"normalizer": {}}, "normalizer: Value error, must have a name and a digest"),
+        ({"words": {"units": 1}}, "words: Dictionary should have at least 4 items"),
+        ({"diagnostics": {"digits": {"with": {"samples": 1}}}}, "diagnostics: Value error, digits.with: "),
+        ({"diagnostics": {"zwnj_join": 3}}, "diagnostics: Value error, zwnj_join: "),
+        ({"diagnostics": {"other": 3}}, "diagnostics: Value error, other: "),
+    ],
+)
+def test_doctored_summary(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+    """A summary that lacks what every score has is an error that names the file and the field."""
+    references = make_references(5)
+    samples = make_samples(references, 0.4)
+    score = score_samples(samples, references, FA_V1)
+    summary = write_score(tmp_path, TEXTS, score, diagnose(samples, references, score))
+    assert [summary] == list_scores(tmp_path)
+    path = tmp_path / "scores" / f"{summary.name}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+    with pytest.raises(BadInput, match=re.escape(f"{path}: {problem}")):
+        list_scores(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"words": [0, 0, 0]}, {"words": [0, 0, 0, 0]}, {"words": ["a"] * 4}, {"reference": 1}]
+)
+def test_doctored_lines(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """Lines that no score has, under a digest that fits them, are an error that names file and line."""
+    references = make_references(5)
+    summary = write_score(tmp_path, TEXTS, score_samples(make_samples(references, 0.4), references, FA_V1), {})
+    path = tmp_path / "scores" / f"{summary.name}.jsonl"
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(first), **changes}), *others]) + "\n")
+
+    with pytest.raises(BadInput, match="line 1: not a line of a score"):
+        read_counts(tmp_path, summary.model_copy(update={"lines_digest": digest_file(path)}))
 
 
 def test_name_binds_suite_normaliser_and_scorer(tmp_path: Path) -> None:
