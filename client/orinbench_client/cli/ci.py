@@ -21,6 +21,7 @@ from orinbench_client.cli.common import (
     finite,
     print_json,
 )
+from orinbench_client.cli.terminal import plain_lines
 from orinbench_client.errors import BadInput, GateNotMet
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _tell(job: Job, junit: Path | None, summary: Path | None, as_json: bool) -> 
     if as_json:
         print_json(to_json(job))
     else:
-        print(describe(job), flush=True)
+        print(plain_lines(describe(job)), flush=True)
     if junit is not None:
         write_junit(junit, job)
     step = os.environ.get(_STEP_SUMMARY)

@@ -76,8 +76,8 @@ def _as_text(sides: tuple[Side, Side], result: Comparison, metric: Metric, worst
     first, second = sides
     lo, hi = result.interval
     lines = [
-        f"A  {first.facts.run_id}: {metric.upper()} {result.first_rate:.4f}",
-        f"B  {second.facts.run_id}: {metric.upper()} {result.second_rate:.4f}",
+        f"A  {plain(first.facts.run_id)}: {metric.upper()} {result.first_rate:.4f}",
+        f"B  {plain(second.facts.run_id)}: {metric.upper()} {result.second_rate:.4f}",
         f"A - B  {result.difference:+.4f}, 95 % {lo:+.4f} to {hi:+.4f}: {_verdict(result)}",
         *_other_conditions(first, second),
         f"B has more edits on {len(result.changes)} of {len(first.lines)} samples"
@@ -96,7 +96,7 @@ def _verdict(result: Comparison) -> str:
 
 def _other_conditions(first: Side, second: Side) -> list[str]:
     return [
-        f"note: A and B differ in {what}: {one.name}, {two.name}"
+        f"note: A and B differ in {what}: {plain(one.name)}, {plain(two.name)}"
         for what, one, two in (
             ("hardware", first.facts.hardware, second.facts.hardware),
             ("execution", first.facts.contract, second.facts.contract),
@@ -110,7 +110,7 @@ def _change(change: Change, metric: Metric) -> list[str]:
 
     unit = "words" if metric == "wer" else "characters"
     one, two = edits_of(change.first, metric), edits_of(change.second, metric)
-    lines = [f"{change.first.sample_id}: A {one.edits}, B {two.edits} edits of {one.units} {unit}"]
+    lines = [f"{plain(change.first.sample_id)}: A {one.edits}, B {two.edits} edits of {one.units} {unit}"]
     for name, line in (("A", change.first), ("B", change.second)):
         for piece in aligned_pieces(line):
             sides = [isolate(plain(text)) for text in (piece.reference, piece.prediction) if text]

@@ -20,7 +20,7 @@ from orinbench_client.bundles.model import SUCCEEDED
 from orinbench_client.bundles.results import open_bundle
 from orinbench_client.cli.common import gibibytes, print_json
 from orinbench_client.cli.main import INTERRUPTED
-from orinbench_client.cli.terminal import STATES, paint
+from orinbench_client.cli.terminal import STATES, paint, plain
 from orinbench_client.cli.view import open_view
 from orinbench_client.config import read_config
 from orinbench_client.errors import BadInput, RunFailed
@@ -112,7 +112,7 @@ def scored(bundle: Path, suite: Suite | None) -> dict[str, Any]:
             score_bundle(open_bundle(bundle), suite)
             return outcome(bundle)
         except BadInput as error:
-            typer.echo(f"not scored: {error}", err=True)
+            typer.echo(plain(f"not scored: {error}"), err=True)
     return found
 
 
@@ -164,11 +164,11 @@ def figures(found: dict[str, Any]) -> list[str]:
 
 def describe(found: dict[str, Any]) -> str:
     """Return an outcome as a few lines for people."""
-    lines = [f"{found['model']} on {found['suite']}: {paint(found['state'], STATES.get(found['state']))}"]
+    lines = [f"{plain(found['model'])} on {plain(found['suite'])}: {paint(found['state'], STATES.get(found['state']))}"]
     if said := figures(found):
         lines.append(", ".join(said))
     if found["violations"]:
-        lines.append(f"violations: {', '.join(sorted(set(found['violations'])))}")
+        lines.append(plain(f"violations: {', '.join(sorted(set(found['violations'])))}"))
     if found["signature"]["standing"] == "invalid":
         lines.append("the signature of the board DOES NOT HOLD: this run is ranked nowhere")
     return "\n".join([*lines, f"bundle: {found['bundle']}"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orinbench_client.cli.common import JsonOption, group, print_json
+from orinbench_client.cli.terminal import plain
 
 if TYPE_CHECKING:
     from orinbench_client.bundles.peste_import import Imported
@@ -72,11 +73,11 @@ def parse_answers(
             facts = {"score": summary.value, "samples": summary.samples, "split": split, "unanswered": head.unanswered}
             print_json({"run_id": head.run_id, "bundle": str(run.path), "known": run.known, **facts})
         else:
-            print(f"{head.run_id} ({split}): score {summary.value:.4f} of {summary.samples}")
+            print(plain(f"{head.run_id} ({split}): score {summary.value:.4f} of {summary.samples}"))
         if head.unanswered:
             typer.echo(f"  {head.unanswered} questions have no answer: counted as unparsable", err=True)
         if head.strays:
-            typer.echo(f"  left out, answers to no question: {', '.join(head.strays)}", err=True)
+            typer.echo(plain(f"  left out, answers to no question: {', '.join(head.strays)}"), err=True)
     known = sum(run.known for run in imported)
     typer.echo(f"{out}: {len(imported) - known} runs imported, {known} were there already", err=as_json)
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from orinbench_client.cli.common import JsonOption, TrustOption, print_json
+from orinbench_client.cli.terminal import plain
 
 ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder of bundles.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the boards are written.")]
@@ -55,7 +56,7 @@ def leaderboard(
     runs = [trusted.judge(load_run(path, by), trusted_only) for path in find_bundles(results, suite)]
     for run in runs:
         if run.facts.standing == "invalid":
-            typer.echo(f"{run.facts.run_id}: not ranked: {'; '.join(run.facts.causes)}", err=True)
+            typer.echo(plain(f"{run.facts.run_id}: not ranked: {'; '.join(run.facts.causes)}"), err=True)
     files = make_files(runs)
     different = differing(out, files) if check else []
     if not check:

@@ -9,6 +9,7 @@ import typer
 
 from orinbench_client.cli.common import JsonOption, print_json
 from orinbench_client.cli.completion import suite_names
+from orinbench_client.cli.terminal import plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,13 +70,13 @@ def score_all(paths: list[Path], suite: str | None, by: str | None, as_json: boo
     for path in found:
         bundle = open_bundle(path)
         if len(found) > 1 and bundle.facts.state != SUCCEEDED:
-            typer.echo(f"{path}: not scored: {bundle.facts.failure or bundle.facts.state}", err=True)
+            typer.echo(plain(f"{path}: not scored: {bundle.facts.failure or bundle.facts.state}"), err=True)
             continue
         summary = score_bundle(bundle, suite_for(bundle, suite), by)
         if as_json:
             print_json({"bundle": str(bundle.path), **summary.model_dump(by_alias=True)})
         else:
-            print(_as_text(bundle, summary))
+            print(plain_lines(_as_text(bundle, summary)))
 
 
 def bundle_paths(paths: list[Path]) -> list[Path]:

@@ -38,6 +38,11 @@ def plain(text: str) -> str:
     return "".join(_harmless(character) for character in text.translate(_TURNS))
 
 
+def plain_lines(text: str) -> str:
+    """Return lines with foreign texts in them, each made harmless as by `plain`."""
+    return "\n".join(map(plain, text.split("\n")))
+
+
 def _harmless(character: str) -> str:
     if unicodedata.category(character) != "Cc":
         return character

@@ -97,6 +97,34 @@ def test_score_of_a_failed_run(cli: CommandLine, tmp_path: Path) -> None:
     assert "the run has no score: hung: no progress for 60 s" in err
 
 
+def test_names_and_failures_of_others_move_no_cursor(cli: CommandLine, tmp_path: Path) -> None:
+    """What a bundle calls itself and why it failed reach a terminal as text: no command prints a control of theirs."""
+    suite = open_suite(SUITE)
+    escape = "\x1b]0;title\x07"
+    right = dict(references(suite))
+    good = NativeRun(f"good{escape}", SUITE, suite.digest, references=right)
+    bad = NativeRun(f"bad{escape}", SUITE, suite.digest, references=right, failed=True)
+    paths = [tmp_path / SUITE / run.run_id for run in (good, bad)]
+    for run, path in zip((good, bad), paths, strict=True):
+        told = run.run()
+        told.failure.message = f"gone{escape}"
+        told.hardware_profile_digest = f"no digest{escape}"
+        write_native(path, told, run.frames())
+    said = ""
+    for command in (
+        ("score", tmp_path),
+        ("score", paths[1]),
+        ("compare", paths[0], paths[0], "--metric", "cer"),
+        ("leaderboard", "--results", tmp_path, "--out", tmp_path / "boards"),
+    ):
+        _, out, err = cli(*command)
+        assert out + err
+        said += out + err
+
+    assert "gone\ufffd]0;title\ufffd" in said
+    assert not {"\x1b", "\x07"} & set(said)
+
+
 def test_incomplete_native_run_is_not_scored(native: Path, cli: CommandLine, tmp_path: Path) -> None:
     """Part of a suite is no score of the suite."""
     suite = open_suite(SUITE)
