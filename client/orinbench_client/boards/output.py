@@ -74,6 +74,7 @@ def _entry(folder: str, group: Group, document: Document) -> dict[str, Any]:
 def folder_name(group: Group) -> str:
     """Return a folder name that says suite, hardware and contract, and tells any two groups apart."""
     key = [group.suite.digest, group.hardware.digest, group.contract.digest, group.scored_by]
+    key += ["development"] if group.development else []
     words = f"{group.suite.name} {group.hardware.name} {group.contract.name}"
     slug = re.sub("[^a-z0-9]+", "-", words.lower()).strip("-")[:100].rstrip("-")
     return f"{slug}-{digest_bytes(canonical_json(key))[7:15]}"

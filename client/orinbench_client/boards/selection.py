@@ -1,6 +1,7 @@
 """Which runs share a board, and which of them are ranked in it. Whoever is not is listed with the cause.
 
-A board holds runs of one suite digest, one hardware profile and one execution contract, under one normaliser or scorer.
+A board holds runs of one suite digest, one hardware profile and one execution contract, under one normaliser or scorer;
+runs that say of themselves that their profile is one for development never share it with others.
 The variants of a suite, each with its own digest, share a board, in which they are ranked apart. One run a model and
 variant is ranked: of imported runs the only one at the model's current digest, of native ones the last.
 """
@@ -60,6 +61,14 @@ class _Key(NamedTuple):
     contract: str
 
 
+class _Board(NamedTuple):
+    """What the runs of one board have in common. What one run says of its profile decides over no other run."""
+
+    key: _Key
+    scored_by: str
+    development: bool
+
+
 def group_runs(runs: Sequence[ScoredRun]) -> list[Group]:
     """Return the boards that `runs` make, in a fixed order. Each run is ranked in one, or listed with the cause.
 
@@ -76,11 +85,15 @@ def group_runs(runs: Sequence[ScoredRun]) -> list[Group]:
     return [groups[key] for key in sorted(groups)]
 
 
-def _by_key(runs: Iterable[ScoredRun]) -> dict[tuple[_Key, str], list[ScoredRun]]:
-    members: dict[tuple[_Key, str], list[ScoredRun]] = {}
+def _by_key(runs: Iterable[ScoredRun]) -> dict[_Board, list[ScoredRun]]:
+    members: dict[_Board, list[ScoredRun]] = {}
     for run in runs:
-        members.setdefault((_key(run), run.scored_by), []).append(run)
+        members.setdefault(_Board(_key(run), run.scored_by, _of_development(run.facts)), []).append(run)
     return members
+
+
+def _of_development(facts: RunFacts) -> bool:
+    return any(violation.reason == DEVELOPMENT for violation in facts.violations)
 
 
 def _key(run: ScoredRun) -> _Key:
@@ -88,9 +101,9 @@ def _key(run: ScoredRun) -> _Key:
     return _Key(suite, run.facts.hardware.digest, run.facts.contract.digest)
 
 
-def _homes(run: ScoredRun, members: Mapping[tuple[_Key, str], Sequence[ScoredRun]]) -> list[tuple[_Key, str]]:
-    own = [key for key in members if key[0] == _key(run)]
-    return own or [key for key, group in members.items() if group[0].facts.suite.name == run.facts.suite.name]
+def _homes(run: ScoredRun, members: Mapping[_Board, Sequence[ScoredRun]]) -> list[_Board]:
+    own = [board for board in members if board.key == _key(run)]
+    return own or [board for board, group in members.items() if group[0].facts.suite.name == run.facts.suite.name]
 
 
 def _obstacles(run: ScoredRun) -> list[str]:
@@ -106,11 +119,10 @@ def _obstacles(run: ScoredRun) -> list[str]:
 
 
 def _group(runs: Sequence[ScoredRun], stray: Sequence[ScoredRun]) -> Group:
-    development = any(violation.reason == DEVELOPMENT for run in runs for violation in run.facts.violations)
     unranked = [Unranked(run.facts, AXES, "; ".join(_obstacles(run))) for run in (*stray, *runs) if _obstacles(run)]
     chosen: list[ScoredRun] = []
     for run in runs:
-        voided = voids(run.facts, development)
+        voided = voids(run.facts)
         unranked += [Unranked(run.facts, axes, cause) for cause, axes in voided.items()]
         if not _obstacles(run) and not any("accuracy" in axes for axes in voided.values()):
             chosen.append(run)
@@ -122,14 +134,15 @@ def _group(runs: Sequence[ScoredRun], stray: Sequence[ScoredRun]) -> Group:
         first.contract,
         runs[0].scored_by,
         any(run.grading is not None for run in runs),
-        development,
+        _of_development(first),
         tuple(sorted(chosen, key=lambda run: (run.facts.model.name, run.facts.run_id))),
         tuple(sorted([*unranked, *surplus], key=lambda entry: (entry.run.model.name, entry.run.run_id, entry.cause))),
     )
 
 
-def voids(facts: RunFacts, development: bool) -> dict[str, tuple[Axis, ...]]:
-    """Return what single causes void, by cause."""
+def voids(facts: RunFacts) -> dict[str, tuple[Axis, ...]]:
+    """Return what single causes void, by cause. What keeps a run from official boards alone is no cause in others."""
+    development = _of_development(facts)
     causes: dict[str, set[Axis]] = {}
     for violation in facts.violations:
         if violation.voids and not (development and violation.reason in OFFICIAL_ONLY):

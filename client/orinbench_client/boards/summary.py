@@ -27,10 +27,13 @@ def summarise(documents: Sequence[Document]) -> Document:
     What has the same id and another digest goes by its id with part of the digest.
     """
     names = {part: _names(document[part] for document in documents) for part in _PARTS}
+    official = {document["hardware"]["digest"] for document in documents if not document["heading"]}
     rows: dict[tuple[str, str, str], dict[str, Any]] = {}
     suites: list[str] = []
     for document in documents:
         suite, hardware, execution = (names[part][document[part]["digest"]] for part in _PARTS)
+        if document["heading"] and document["hardware"]["digest"] in official:
+            hardware += f", {document['heading']}"
         for entry in _entries(document, suite):
             suites += [] if entry.suite in suites else [entry.suite]
             rows.setdefault((entry.model, hardware, execution), {})[entry.suite] = entry.says

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orinbench_client.boards.selection import DEVELOPMENT, voids
+from orinbench_client.boards.selection import voids
 from orinbench_client.bundles.model import SUCCEEDED, IntArray, Labelled, RunFacts
 from orinbench_client.bundles.native import read_run
 from orinbench_client.bundles.results import find_bundles, open_bundle
@@ -110,8 +110,7 @@ def _obstacle(facts: RunFacts) -> str | None:
         return facts.failure or facts.state
     if facts.causes:
         return facts.causes[0]
-    development = any(violation.reason == DEVELOPMENT for violation in facts.violations)
-    causes = [cause for cause, axes in voids(facts, development).items() if "speed" in axes]
+    causes = [cause for cause, axes in voids(facts).items() if "speed" in axes]
     if causes:
         return causes[0]
     return None if facts.timing is not None and facts.timing.windows_ns is not None else "has no timed windows"

@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from orinbench_client.boards.build import build_board
 from orinbench_client.boards.figures import Figures
+from orinbench_client.boards.output import folder_name
 from orinbench_client.boards.pareto import Point, dominates
 from orinbench_client.boards.selection import Group, group_runs
+from orinbench_client.boards.summary import summarise
 from orinbench_client.bundles.model import AXES, Labelled, ScoredRun
 from orinbench_client.errors import BadInput
 from orinbench_client.statistics import percentile_interval
@@ -166,6 +168,20 @@ def test_development_profile() -> None:
     assert ranked(board) == ["a", "b"]
     assert ranked(board, "speed") == ["a"]
     assert causes(board)["run-c"] == (AXES, "seen: INCOMPLETE")
+
+
+def test_one_run_of_development_frees_no_other() -> None:
+    """A run that calls its profile one for development stands apart: no other's board and causes change by it."""
+    forged = make_run("a", run="forged", edits=0, violations=[violated("DEVELOPMENT_PROFILE", AXES)])
+    runs = [make_run("a"), make_run("b", violations=[violated("SIMULATED", AXES)])]
+    official, own = (build_board(group) for group in group_runs([*runs, forged]))
+    summary = summarise([official, own])
+
+    assert official == board_of(*runs)
+    assert (official["heading"], ranked(official), list(causes(official))) == (None, ["a"], ["run-b"])
+    assert (own["heading"], ranked(own)) == ("development profile, not comparable", ["a"])
+    assert [row["hardware"] for row in summary["models"]] == ["a-board", "a-board, development profile, not comparable"]
+    assert len({folder_name(group) for group in group_runs([*runs, forged])}) == 2
 
 
 def test_official_violations_void_everything_elsewhere() -> None:
