@@ -65,6 +65,7 @@ class _Builder:
     def _parts_of(self, run: ScoredRun) -> dict[str, list[Part]]:
         cells = cells_of(grading_of(run).grades)
         tables = {_ALL: (), **self.scorer.tables}
+        # A file of grades vouches for itself alone: it may hold counts that no reply comes to.
         try:
             parts = {name: list(parts_of(cells, self.scorer, axes)) for name, axes in tables.items()}
             figures = [metric.value(part.stats) for own in parts.values() for part in own for metric in part.metrics]
