@@ -112,10 +112,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a plan is made of, and for which device."""
+    """What a plan is made of, and for which device.
+
+    `graph` names its data files, if it has any, by their digests: they lie below `folder`.
+    """
 
     name: str
     graph: bytes
+    folder: Path | None
     ranges: Mapping[str, Range]
     device: str
 
@@ -168,7 +172,9 @@ def _serialised(recipe: Recipe, allocator: GpuAllocator, logger: Logger) -> byte
     builder.gpu_allocator = allocator
     network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
     parser = trt.OnnxParser(network, logger)
-    if not parser.parse(recipe.graph):
+    # It looks for data files in the folder of a path.
+    path = None if recipe.folder is None else str(recipe.folder / "graph.onnx")
+    if not parser.parse(recipe.graph, path):
         problems = "; ".join(str(parser.get_error(index)) for index in range(parser.num_errors))
         raise model_failure("CHECKPOINT_UNREADABLE", f"TensorRT cannot read {recipe.name}: {problems}")
     inputs = {tensor.name: shape_of(tensor.shape) for tensor in map(network.get_input, range(network.num_inputs))}

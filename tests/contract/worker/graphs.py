@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,34 @@ def ctc_graph(batch: int | str = 1, classes: int = 3, output: str = "logits") ->
         ],
     )
     return _serialised(graph)
+
+
+def typed_graph(**weights: int) -> bytes:
+    """Return a graph of ctc_graph's interface that has so many more weights of each type of ONNX (FLOAT16=9)."""
+    model = onnx.load_from_string(ctc_graph())
+    for kind, count in weights.items():
+        model.graph.initializer.append(helper.make_tensor(kind, getattr(TensorProto, kind), [count], [0.0] * count))
+    return bytes(model.SerializeToString())
+
+
+def quantised_graph(folder: Path) -> bytes:
+    """Return ctc_graph with its weights in 8 bits, as ONNX Runtime's own tool makes it."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    (folder / "full.onnx").write_bytes(ctc_graph())
+    quantize_dynamic(
+        folder / "full.onnx", folder / "small.onnx", weight_type=QuantType.QUInt8, op_types_to_quantize=["Conv"]
+    )
+    return (folder / "small.onnx").read_bytes()
+
+
+def with_data_file(folder: Path) -> dict[str, bytes]:
+    """Return ctc_graph as a file without weights and a data file beside it, as large models are saved."""
+    model = onnx.load_from_string(ctc_graph())
+    onnx.save_model(
+        model, folder / "graph.onnx", save_as_external_data=True, location="graph.onnx_data", size_threshold=64
+    )
+    return {name: (folder / name).read_bytes() for name in ("graph.onnx", "graph.onnx_data")}
 
 
 def big_graph(elements: int) -> bytes:
