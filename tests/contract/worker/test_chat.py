@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from orinbench.internal.v1.worker_pb2 import FromWorker
+from orinbench.internal.v1.worker_pb2 import PHASE_KIND_LOADING, FromWorker
 from orinbench.v1.record_pb2 import FAILURE_CLASS_INPUT, FAILURE_CLASS_MODEL, SampleRecord
 
 from tests.contract.worker.kit import Store, fail, run, samples
@@ -64,8 +64,12 @@ def structured(record: SampleRecord) -> dict[str, Any]:
 
 
 def test_replies_carry_counts_and_times(store: Store) -> None:
-    """A reply has its tokens counted, the prompt's too, and the time of the first token inside the window."""
-    first, second = samples(said_by(store, chat_models.causal(), [ask("سلام"), ask("سلام")]))
+    """A reply has its tokens counted, the prompt's too, and the time of the first token inside the window.
+
+    The daemon is told beforehand how many tokens it may have: it goes by that when it judges what is a hang.
+    """
+    said = said_by(store, chat_models.causal(), [ask("سلام"), ask("سلام")])
+    first, second = samples(said)
 
     assert first.text == second.text != ""
     # One token a byte, and user, end, assistant of the template.
@@ -74,13 +78,21 @@ def test_replies_carry_counts_and_times(store: Store) -> None:
     assert 0 < first.first_token_ns < first.window_ns
     assert structured(first)["finish_reason"] == ("length" if first.output_tokens == 24 else "stop")
     assert [stage.name for stage in first.stages] == ["features", "transfer", "inference", "decode_text"]
+    assert _told_limits(said) == {24}
 
 
 def test_the_suites_limit_cuts_a_reply(store: Store) -> None:
     """The manifest's max_tokens holds against the model's option, and the record says that the reply was cut."""
-    (record,) = samples(said_by(store, chat_models.causal(), [ask("hello")], max_tokens=2))
+    said = said_by(store, chat_models.causal(), [ask("hello")], max_tokens=2)
+    (record,) = samples(said)
 
     assert (record.output_tokens, structured(record)["finish_reason"]) == (2, "length")
+    assert _told_limits(said) == {2}
+
+
+def _told_limits(said: list[FromWorker]) -> set[int]:
+    phases = (message.phase for message in said if message.HasField("phase"))
+    return {phase.max_tokens for phase in phases if phase.kind != PHASE_KIND_LOADING}
 
 
 def test_sampling_is_repeatable_by_its_seed(store: Store) -> None:
