@@ -132,11 +132,16 @@ class Session:
 class GraphSession(Session, ABC):
     """A loaded graph: named arrays in, named arrays out.
 
-    `inputs` and `outputs` give the shape by name; a dimension that is not fixed is None.
+    `inputs` and `outputs` give the shape by name; a dimension that is not fixed is None. `types` are the inputs'.
     """
 
     inputs: Mapping[str, tuple[int | None, ...]]
     outputs: Mapping[str, tuple[int | None, ...]]
+    types: Mapping[str, np.dtype[Any]]
+
+    def typed(self, inputs: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the arrays in the types that the graph takes: a float16 graph takes float16 features."""
+        return {name: value.astype(self.types[name], copy=False) for name, value in inputs.items()}
 
     @abstractmethod
     def run(self, inputs: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:

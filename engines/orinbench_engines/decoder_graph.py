@@ -27,7 +27,6 @@ class GraphGenerator:
     def __init__(self, model: Model, session: GraphSession) -> None:
         self._session = session
         self._model_id = model.declaration.id
-        self._dtype = np.dtype(model.declaration.dtype)
         self._ends = end_tokens(model)
         self._check()
         self.tokenizer = _tokenizer(model)
@@ -57,7 +56,7 @@ class GraphGenerator:
         }
         if "position_ids" in self._session.inputs:
             inputs["position_ids"] = np.arange(length - len(tokens), length, dtype=np.int64)[np.newaxis]
-        outputs = self._session.run(inputs)
+        outputs = self._session.run(self._session.typed(inputs))
         logits = outputs["logits"][0, -1]
         best = int(logits.argmax())
         # argmax takes NaN for the greatest.
@@ -67,7 +66,9 @@ class GraphGenerator:
 
     def _empty_cache(self) -> Arrays:
         shapes = ((name, shape) for name, shape in self._session.inputs.items() if name.startswith(_PAST))
-        return {name: np.zeros((1, shape[1] or 0, 0, shape[3] or 0), self._dtype) for name, shape in shapes}
+        return {
+            name: np.zeros((1, shape[1] or 0, 0, shape[3] or 0), self._session.types[name]) for name, shape in shapes
+        }
 
     def _check(self) -> None:
         inputs, outputs = self._session.inputs, self._session.outputs

@@ -51,6 +51,7 @@ class OnnxSession(GraphSession):
         self._allocator = allocator
         self.inputs: Shapes = {item.name: _shape(item.shape) for item in session.get_inputs()}
         self.outputs: Shapes = {item.name: _shape(item.shape) for item in session.get_outputs()}
+        self.types = {item.name: _type(item.name, item.type) for item in session.get_inputs()}
         self._names = list(self.outputs)
 
     def run(self, inputs: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
@@ -149,6 +150,14 @@ class OnnxEngine(Engine[OnnxOptions]):
 
 def _shape(dimensions: list[int | str | None]) -> tuple[int | None, ...]:
     return tuple(dimension if isinstance(dimension, int) else None for dimension in dimensions)
+
+
+def _type(name: str, kind: str) -> np.dtype[Any]:
+    found = kind.removeprefix("tensor(").removesuffix(")")
+    try:
+        return np.dtype("float32" if found == "float" else found)
+    except TypeError:
+        raise model_failure("GRAPH_INTERFACE", f"input {name!r} is {kind}: it must be of a type of NumPy") from None
 
 
 def _check_takes_data_files(name: str) -> None:

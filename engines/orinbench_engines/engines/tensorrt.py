@@ -39,7 +39,7 @@ class TensorRtSession(GraphSession):
         shapes = {name: shape_of(engine.get_tensor_shape(name)) for name in names}
         self.inputs: Shapes = {name: shapes[name] for name in names if modes[name] == trt.TensorIOMode.INPUT}
         self.outputs: Shapes = {name: shapes[name] for name in names if modes[name] == trt.TensorIOMode.OUTPUT}
-        self._types = {name: np.dtype(trt.nptype(engine.get_tensor_dtype(name))) for name in names}
+        self.types = {name: np.dtype(trt.nptype(engine.get_tensor_dtype(name))) for name in names}
         self._pool = pool
         self._logger = logger
         self._stream = driver.Stream()
@@ -70,7 +70,7 @@ class TensorRtSession(GraphSession):
         self._context = self._stream = None
 
     def _put(self, name: str, value: Array, addresses: list[int]) -> None:
-        wanted = self._types[name]
+        wanted = self.types[name]
         if value.dtype != wanted:
             raise model_failure("GRAPH_INTERFACE", f"input {name!r} takes {wanted}, the adapter gives {value.dtype}")
         if not self._context.set_input_shape(name, value.shape):
@@ -86,7 +86,7 @@ class TensorRtSession(GraphSession):
         if min(shape, default=0) < 0:
             problem = f"the size of output {name!r} depends on the data: it must follow from the inputs' shapes"
             raise model_failure("GRAPH_INTERFACE", problem)
-        value = np.empty(shape, self._types[name])
+        value = np.empty(shape, self.types[name])
         return value, self._bind(name, value.nbytes, addresses)
 
     def _bind(self, name: str, size: int, addresses: list[int]) -> int:

@@ -17,11 +17,14 @@ VOCABULARY = canonical_json({"blank": 0, "tokens": ["<blank>", "a", "b"]})
 _LEVELS = {"a": 8192, "b": -8192, " ": 0}
 
 
-def ctc_graph(batch: int | str = 1, classes: int = 3, output: str = "logits") -> bytes:
+def ctc_graph(
+    batch: int | str = 1, classes: int = 3, output: str = "logits", kind: type[np.floating[Any]] = np.float32
+) -> bytes:
     """Return a graph that tells the mean level of each window of 400 samples, hop 160: 0, above 0, below 0."""
-    weights = np.zeros((classes, 1, 400), np.float32)
+    weights = np.zeros((classes, 1, 400), kind)
     weights[1], weights[2] = 1 / 400, -1 / 400
-    bias = np.zeros(classes, np.float32)
+    bias = np.zeros(classes, kind)
+    onnx_kind = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
     bias[0] = 0.01
     nodes = [
         helper.make_node("Unsqueeze", ["audio", "axes"], ["wave"]),
@@ -31,8 +34,8 @@ def ctc_graph(batch: int | str = 1, classes: int = 3, output: str = "logits") ->
     graph = helper.make_graph(
         nodes,
         "levels",
-        [helper.make_tensor_value_info("audio", TensorProto.FLOAT, [batch, "samples"])],
-        [helper.make_tensor_value_info(output, TensorProto.FLOAT, [batch, "frames", classes])],
+        [helper.make_tensor_value_info("audio", onnx_kind, [batch, "samples"])],
+        [helper.make_tensor_value_info(output, onnx_kind, [batch, "frames", classes])],
         [
             numpy_helper.from_array(weights, "weights"),
             numpy_helper.from_array(bias, "bias"),

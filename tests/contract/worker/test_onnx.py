@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from orinbench.internal.v1.worker_pb2 import Prepare
 from orinbench.v1.record_pb2 import (
@@ -144,6 +145,14 @@ def test_weights_of_another_type_are_refused(store: Store, dtype: str, weights: 
 
     assert (caught.value.failure_class, caught.value.reason) == (FAILURE_CLASS_MODEL, "DTYPE")
     assert f"declared is {dtype}, its weights are {found}" in str(caught.value)
+
+
+def test_a_float16_graph_runs_as_it_is(store: Store) -> None:
+    """Its weights, its input and its logits are in half precision, and the text is the same."""
+    files = {"graph.onnx": ctc_graph(kind=np.float16), "vocab.json": VOCABULARY}
+    pipeline = opened(store, store.put_model("onnxruntime", "ctc", files, dtype="float16"))
+
+    assert heard(pipeline, sound("ab a")).text == "aba"
 
 
 def test_constants_in_more_than_the_declared_type_are_told(store: Store) -> None:
