@@ -117,6 +117,9 @@ class OnnxEngine(Engine[OnnxOptions]):
         if provider != _CUDA:
             return {}
         check_one_visible()
+        if hasattr(onnxruntime, "preload_dlls"):  # from 1.21 on
+            # CUDA's libraries may have come with pip: the loader does not look there by itself.
+            onnxruntime.preload_dlls()
         if find_spec("pycuda") is None:
             # The runtime does not tell what its own arena holds, and the resident set is another method: a
             # profile that counts device memory then leaves this run out of its memory board, and says so.

@@ -27,6 +27,7 @@ class Session:
         self, path: str, options: Any, providers: list[str], provider_options: list[Any], enable_fallback: bool
     ) -> None:
         assert (providers, enable_fallback) == ([CUDA], False)
+        assert PRELOADED, "CUDA's libraries from pip are not loaded"
         self._session = _REAL(path, options, [CPU])
         self._options = provider_options[0]
         if "gpu_external_alloc" in self._options:
@@ -58,5 +59,7 @@ class Session:
         return getattr(self._session, name)
 
 
+PRELOADED: list[bool] = []
+onnxruntime.preload_dlls = lambda: PRELOADED.append(True)
 onnxruntime.get_available_providers = lambda: [CUDA, CPU]
 onnxruntime.InferenceSession = Session
