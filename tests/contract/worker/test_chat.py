@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from orinbench.internal.v1.worker_pb2 import PHASE_KIND_LOADING, FromWorker
 from orinbench.v1.record_pb2 import FAILURE_CLASS_INPUT, FAILURE_CLASS_MODEL, SampleRecord
+from orinbench_engines.contract import Output, Sample
 
-from tests.contract.worker.kit import Store, fail, run, samples
+from tests.contract.worker.kit import Store, fail, opened, run, samples
 
 pytest.importorskip("torch")
 from tests.contract.worker import chat_models
@@ -103,6 +104,41 @@ def test_sampling_is_repeatable_by_its_seed(store: Store) -> None:
 
     assert first.text == again.text
     assert len({first.text, other.text, greedy.text}) == 3
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_greedy_is_the_plain_maximum_whatever_the_checkpoint_asks_for(store: Store) -> None:
+    """Settings that change or break a reply have no effect, and a note names them; neutral ones and tokens do not."""
+    plain, without = _reply(store, {"repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "num_beams": 1})
+    asked = {
+        "guidance_scale": 3.0,
+        "encoder_repetition_penalty": 1.5,
+        "exponential_decay_length_penalty": [2, 5.0],
+        "forced_eos_token_id": 2,
+        "sequence_bias": [[[10], 5.0]],
+        "repetition_penalty": 1.5,
+        "max_time": 0.001,
+        "stop_strings": ["a"],
+        "return_dict_in_generate": True,
+        "cache_implementation": "static",
+    }
+    same, notes = _reply(store, asked)
+
+    assert without == []
+    assert (same.text, same.output_tokens) == (plain.text, plain.output_tokens)
+    (note,) = notes
+    assert all(f"{name} {value}" in note for name, value in asked.items()), note
+
+
+def _reply(store: Store, settings: dict[str, Any]) -> tuple[Output, list[str]]:
+    files = chat_models.causal()
+    old = json.loads(files["generation_config.json"])
+    model = store.put_model(
+        "torch", "chat", {**files, "generation_config.json": json.dumps({**old, **settings}).encode()}, LIMIT
+    )
+    pipeline = opened(store, model)
+    output: Output = pipeline.adapter.infer(Sample(0, "s-0", "سلام".encode(), "text/plain"))
+    return output, list(pipeline.facts.notes)
 
 
 def test_the_same_weights_reply_the_same_through_onnx(store: Store) -> None:
