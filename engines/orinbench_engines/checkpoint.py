@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any
 
@@ -88,11 +89,21 @@ def lay_out(model: Model, weights: list[str]) -> Path:
     """
     _refuse_code(model, weights)
     folder = model.scratch.absolute() / "checkpoint"
+    unread = passed_over(model, weights)
     for name, path in model.files.items():
+        if name in unread:
+            continue
         link = folder / name
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(path.absolute())
     return folder
+
+
+def passed_over(model: Model, weights: list[str]) -> list[str]:
+    """Return the pickled files beside `weights` that hold the same again: with safetensors nothing opens them."""
+    if not any(name.endswith(".safetensors") for name in weights):
+        return []
+    return [name for name in model.files if fnmatchcase(name, "pytorch_model*.bin")]
 
 
 def require(model: Model, what: str, names: tuple[str, ...]) -> None:
@@ -117,8 +128,9 @@ def end_tokens(model: Model) -> frozenset[int]:
 
 
 def _refuse_code(model: Model, weights: list[str]) -> None:
+    unread = passed_over(model, weights)
     for name in model.files:
-        if name.endswith(_CODE) and name not in weights:
+        if name.endswith(_CODE) and name not in weights and name not in unread:
             raise model_failure(
                 "CHECKPOINT_REFUSED",
                 f"model {model.declaration.id}: {name} may hold code and no weights: leave it out of the declaration",

@@ -14,7 +14,16 @@ import numpy as np
 import torch
 from orinbench.v1.record_pb2 import ModelFacts
 
-from orinbench_engines.checkpoint import PREPROCESSOR, TOKENIZER, dtypes, lay_out, require, weight_files, wrong_dtype
+from orinbench_engines.checkpoint import (
+    PREPROCESSOR,
+    TOKENIZER,
+    dtypes,
+    lay_out,
+    passed_over,
+    require,
+    weight_files,
+    wrong_dtype,
+)
 from orinbench_engines.contract import SEED, Model, TorchSession
 from orinbench_engines.failures import model_failure
 
@@ -42,6 +51,8 @@ class Checkpoint(TorchSession):
             output_loading_info=True,
         )
         self._check_complete(found, unused)
+        if unread := passed_over(self._model, self._weights):
+            self.note(f"not opened, since the weights are taken from safetensors: {', '.join(unread)}")
         self.adopt(loaded, self._weights)
         self.attention = getattr(loaded.config, "_attn_implementation", None) or ""
         return loaded
