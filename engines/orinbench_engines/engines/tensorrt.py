@@ -79,7 +79,8 @@ class TensorRtSession(GraphSession):
                 f"input {name!r} of shape {list(value.shape)} is outside the option 'profile' the plan was built for",
             )
         address = self._bind(name, value.nbytes, addresses)
-        driver.memcpy_htod_async(address, np.ascontiguousarray(value), self._stream)
+        if value.nbytes:
+            driver.memcpy_htod_async(address, np.ascontiguousarray(value), self._stream)
 
     def _take(self, name: str, addresses: list[int]) -> tuple[Array, int]:
         shape = tuple(map(int, self._context.get_tensor_shape(name)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import wave
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -141,19 +142,47 @@ def _reply(store: Store, settings: dict[str, Any]) -> tuple[Output, list[str]]:
     return output, list(pipeline.facts.notes)
 
 
-def test_the_same_weights_reply_the_same_through_onnx(store: Store) -> None:
-    """The decoder exported with its cache gives the texts, counts and endings that torch gives."""
-    files = chat_models.causal()
-    inputs = [ask(text) for text in ("سلام hello", "2 + 2", "a" * 50)]
+@pytest.fixture(scope="module")
+def exported() -> dict[str, bytes]:
+    """The files of a causal model, its weights in a graph."""
     with pytest.warns():  # the exporter's own
-        graph = chat_models.exported(files)
+        return chat_models.exported(chat_models.causal())
 
+
+def test_the_same_weights_reply_the_same_through_onnx(store: Store, exported: dict[str, bytes]) -> None:
+    """The decoder exported with its cache gives the texts, counts and endings that torch gives."""
+    inputs = [ask(text) for text in ("سلام hello", "2 + 2", "a" * 50)]
     torch_says, onnx_says = (
         [(record.text, record.output_tokens, record.structured_json) for record in samples(found)]
-        for found in (said_by(store, files, inputs), said_by(store, graph, inputs, "onnxruntime"))
+        for found in (said_by(store, chat_models.causal(), inputs), said_by(store, exported, inputs, "onnxruntime"))
     )
 
     assert torch_says == onnx_says
+
+
+def test_the_same_graph_replies_the_same_through_tensorrt(
+    store: Store, exported: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan whose past begins at 0 takes the first step, which has none. TensorRT's names alone, no GPU."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    tokens = {"min": [1, 1], "opt": [1, 16], "max": [1, 128]}
+    past = {"min": [1, 2, 0, 8], "opt": [1, 2, 16, 8], "max": [1, 2, 128, 8]}
+    profile = dict.fromkeys(("input_ids", "attention_mask", "position_ids"), tokens) | {
+        f"past_key_values.{layer}.{kind}": past for layer in range(2) for kind in ("key", "value")
+    }
+    model = store.put_model("tensorrt", "chat", exported, {**LIMIT, "profile": profile})
+    cache = str(store.folder.parent / "cache")
+    prepare = store.prepare(model, store.put_inputs([ask("hello")], CHAT), 1, device="cuda", cache_path=cache)
+    (through_tensorrt,) = samples(run(prepare, Path(__file__).parent / "fakes"))
+
+    assert through_tensorrt.text == _reply_of_graph(store, exported)
+
+
+def _reply_of_graph(store: Store, files: dict[str, bytes]) -> str:
+    pipeline = opened(store, store.put_model("onnxruntime", "chat", files, LIMIT))
+    text: str = pipeline.adapter.infer(Sample(0, "s-0", ask("hello"), CHAT)).text
+    assert text
+    return text
 
 
 def test_audio_is_heard_in_its_place(store: Store) -> None:

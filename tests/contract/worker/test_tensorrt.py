@@ -141,12 +141,18 @@ def test_a_damaged_plan_goes_out_of_the_cache(store: Store) -> None:
             {"profile": {"audio": {"min": [1, 400], "opt": [1, 300], "max": [1, 48_000]}}},
             FAILURE_CLASS_MODEL,
             "OPTION_INVALID",
-            "profile.audio: Value error, each dimension must be 1 <= min <= opt <= max",
+            "profile.audio: Value error, each dimension must be 0 <= min <= opt <= max",
+        ),
+        (
+            {"profile": {"audio": {"min": [0, 400], "opt": [1, 400], "max": [1, 48_000]}}},
+            FAILURE_CLASS_MODEL,
+            "OPTION_INVALID",
+            "profile.audio: Value error, the first dimension, the batch, is at least 1",
         ),
         ({"graph_bytes": b"garbage" * 99}, FAILURE_CLASS_MODEL, "CHECKPOINT_UNREADABLE", "m/graph.onnx"),
         ({"device": "cpu"}, FAILURE_CLASS_BOARD, "DEVICE_UNAVAILABLE", "needs CUDA"),
     ],
-    ids=["batch in the profile", "batch in the graph", "no profile", "bad profile", "corrupt", "no device"],
+    ids=["batch in the profile", "batch in the graph", "no profile", "bad profile", "no batch", "corrupt", "no device"],
 )
 def test_what_cannot_run_is_refused_at_load(
     store: Store, fields: dict[str, Any], failure_class: FailureClass, reason: str, message: str

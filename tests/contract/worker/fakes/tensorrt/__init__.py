@@ -177,9 +177,10 @@ class IExecutionContext:
         return all(least <= size <= most for least, size, most in zip(low, shape, high, strict=True))
 
     def get_tensor_shape(self, name: str) -> tuple[int, ...]:
-        frames = 1 + (self._shapes["audio"][1] - 400) // 160
-        fixed = next(tensor.shape for tensor in self._engine._graph.outputs if tensor.name == name)
-        return tuple(frames if size < 0 else size for size in fixed)
+        graph = self._engine._graph
+        nothing = {tensor.name: np.zeros(self._shapes[tensor.name], tensor.type) for tensor in graph.inputs}
+        (value,) = graph.session.run([name], nothing)
+        return tuple(value.shape)
 
     def set_tensor_address(self, name: str, memory: int) -> bool:
         self._addresses[name] = memory
