@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +22,7 @@ from orinbench_engines.memory import Meter, PoolMeter, RssMeter
 if TYPE_CHECKING:
     from orinbench_engines.engines.onnx_allocator import ExternalAllocator
 
+Array = np.ndarray[Any, Any]
 _CPU = "CPUExecutionProvider"
 _CUDA = "CUDAExecutionProvider"
 # Plain float32 and no search by stopwatch: both would make results depend on more than the model.
@@ -53,11 +56,34 @@ class OnnxSession(GraphSession):
         self.outputs: Shapes = {item.name: _shape(item.shape) for item in session.get_outputs()}
         self.types = {item.name: _type(item.name, item.type) for item in session.get_inputs()}
         self._names = list(self.outputs)
+        self._device = "cuda" if session.get_providers()[0] == _CUDA else "cpu"
 
-    def run(self, inputs: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
+    def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         """Run the graph once. Returns when the outputs are in host memory."""
-        try:
+        with self._failing():
             return dict(zip(self._names, self._session.run(self._names, inputs), strict=True))
+
+    def advance(
+        self, inputs: dict[str, Array], state: Mapping[str, Any], kept: Collection[str]
+    ) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Run the graph once; what is kept stays on the device, as values of the runtime."""
+        with self._failing():
+            binding = self._session.io_binding()
+            for name, value in {**inputs, **state}.items():
+                bind = binding.bind_cpu_input if isinstance(value, np.ndarray) else binding.bind_ortvalue_input
+                bind(name, value)
+            for name in self._names:
+                binding.bind_output(name, self._device if name in kept else "cpu", 0)
+            self._session.run_with_iobinding(binding)
+            binding.synchronize_outputs()
+            values = dict(zip(self._names, binding.get_outputs(), strict=True))
+        host = {name: value.numpy() for name, value in values.items() if name not in kept}
+        return host, {name: values[name] for name in kept}
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
         except Exception:
             if self._allocator is not None:
                 self._allocator.pool.raise_failure()

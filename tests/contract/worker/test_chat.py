@@ -178,6 +178,21 @@ def test_the_same_graph_replies_the_same_through_tensorrt(
     assert through_tensorrt.text == _reply_of_graph(store, exported)
 
 
+def test_the_cache_stays_on_the_device(
+    store: Store, exported: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On CUDA every step leaves its cache where it is, and the reply is the same. The provider's name alone, no GPU.
+
+    The stand-in refuses a cache that is asked for in host memory.
+    """
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    model = store.put_model("onnxruntime", "chat", exported, LIMIT)
+    prepare = store.prepare(model, store.put_inputs([ask("hello")], CHAT), 1, device="cuda")
+    (record,) = samples(run(prepare, Path(__file__).parent / "fakes" / "onnxruntime_cuda"))
+
+    assert record.text == _reply_of_graph(store, exported)
+
+
 def _reply_of_graph(store: Store, files: dict[str, bytes]) -> str:
     pipeline = opened(store, store.put_model("onnxruntime", "chat", files, LIMIT))
     text: str = pipeline.adapter.infer(Sample(0, "s-0", ask("hello"), CHAT)).text

@@ -20,6 +20,20 @@ _SAID = (
 )
 
 
+class Binding:
+    """An IOBinding whose device is the host."""
+
+    def __init__(self, real: Any) -> None:
+        self.real = real
+
+    def bind_output(self, name: str, device_type: str, device_id: int) -> None:
+        assert (device_type, device_id) == ("cuda" if name.startswith("present.") else "cpu", 0)
+        self.real.bind_output(name, "cpu", 0)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+
 class Session:
     """An InferenceSession with the CUDA provider in front."""
 
@@ -54,6 +68,12 @@ class Session:
         if "gpu_external_alloc" in self._options:
             self._free(self._allocate(WORKSPACE))
         return self._session.run(names, inputs)
+
+    def io_binding(self) -> Binding:
+        return Binding(self._session.io_binding())
+
+    def run_with_iobinding(self, binding: Binding) -> None:
+        self._session.run_with_iobinding(binding.real)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
