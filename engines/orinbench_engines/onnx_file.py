@@ -44,8 +44,8 @@ _FLOATING = {
     27: "float6_e2m3",
     28: "float6_e3m2",
 }
-# ONNX's own, ONNX Runtime's and TensorRT's: QuantizeLinear, ConvInteger, QLinearConv, QAttention, MatMulNBits …
-_QUANTISING = re.compile(r"[Qq]uantize|Integer|NBits|Bnb4|FpQ4|^Q[A-Z]")
+# ONNX's own and those of runtimes and tools: QuantizeLinear, ConvInteger, QLinearConv, QAttention, MatMulNBits, Quant …
+_QUANTISING = re.compile(r"[Qq]uant(?!ile)|Integer|NBits|Bnb4|FpQ4|^Q[A-Z]")
 _WIDTH = re.compile(r"\d+")
 
 
@@ -85,7 +85,7 @@ class OnnxFile:
 
     def _take(self, kind: str, message: memoryview) -> None:
         if kind == "node":
-            operator = next((_text(field) for field in _fields(message) if field.number == _OP_TYPE), "")
+            operator = next((_text(field.value) for field in _fields(message) if field.number == _OP_TYPE), "")
             if _QUANTISING.search(operator):
                 self.quantising.add(operator)
         elif kind == "tensor":
@@ -93,7 +93,7 @@ class OnnxFile:
         elif kind == "entry":
             key, value = _entry(message)
             if key == b"location":
-                self.locations.add(value.decode())
+                self.locations.add(_text(value))
 
     def _count(self, tensor: memoryview) -> None:
         kind, sizes = 0, list[int]()
@@ -102,8 +102,9 @@ class OnnxFile:
                 kind = field.value
             elif field.number == _DIMS:
                 sizes += [field.value] if isinstance(field.value, int) else _packed(field.value)
-        if kind in _FLOATING:
-            self.elements[_FLOATING[kind]] += prod(sizes)
+        count = prod(sizes)
+        if kind in _FLOATING and count:
+            self.elements[_FLOATING[kind]] += count
 
 
 def narrower(kind: str, declared: str) -> bool:
@@ -186,8 +187,13 @@ def _entry(message: memoryview) -> tuple[bytes, bytes]:
     return found.get(_KEY, b""), found.get(_VALUE, b"")
 
 
-def _text(field: _Field) -> str:
-    return bytes(field.value).decode("utf-8", "replace") if isinstance(field.value, memoryview) else ""
+def _text(value: memoryview | bytes | int) -> str:
+    if isinstance(value, int):
+        raise NotOnnx("it has a number where a name must be")
+    try:
+        return str(value, "utf-8")
+    except UnicodeDecodeError:
+        raise NotOnnx("it has a name that is not UTF-8") from None
 
 
 def _message(number: int, body: bytes) -> bytes:

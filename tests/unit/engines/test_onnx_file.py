@@ -42,7 +42,7 @@ def _everywhere() -> onnx.ModelProto:
     branches = helper.make_node("If", ["c"], ["d"], then_branch=inner, else_branch=inner)
     constant = helper.make_node("Constant", [], ["e"], value=_tensor(TensorProto.DOUBLE, []))
     graph = helper.make_graph([branches, constant], "outer", [], [], [_tensor(TensorProto.FLOAT, [2, 3], "a.data")])
-    graph.initializer.append(_tensor(TensorProto.INT64, [100]))
+    graph.initializer.extend([_tensor(TensorProto.INT64, [100]), _tensor(TensorProto.FLOAT8E4M3FN, [0])])
     sparse = onnx.SparseTensorProto(values=_tensor(TensorProto.BFLOAT16, [4]), indices=_tensor(TensorProto.INT64, [4]))
     graph.sparse_initializer.append(sparse)
     function = helper.make_function("own", "F", ["x"], ["y"], [helper.make_node("QLinearConv", ["x"], ["y"])], [])
@@ -113,3 +113,20 @@ def test_only_a_wider_type_is_none_that_is_narrower() -> None:
     assert all(narrower(kind, declared) for kind, declared in pairs)
     assert not any(narrower(kind, declared) for kind, declared in (("float32", "float16"), ("float64", "float32")))
     assert not narrower("float32", "float32")
+
+
+@pytest.mark.parametrize(
+    ("operators", "quantising"),
+    [
+        (["QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "TRT_FP8QuantizeLinear", "Quant"], True),
+        (["ConvInteger", "MatMulInteger", "MatMulIntegerToFloat", "QLinearConv", "QAttention", "QGemm", "QMoE"], True),
+        (["MatMulNBits", "GatherBlockQuantized", "MatMulBnb4", "MatMulFpQ4", "QOrderedMatMul"], True),
+        (["Conv", "MatMul", "Gemm", "Cast", "QuickGelu", "GroupQueryAttention", "LayerNormalization"], False),
+    ],
+)
+def test_quantising_operators_are_known_by_their_names(tmp_path: Path, operators: list[str], quantising: bool) -> None:
+    """Those of ONNX, of ONNX Runtime, of TensorRT and of the tools that train for them; and none of the others."""
+    graph = helper.make_graph([helper.make_node(operator, ["a"], ["b"]) for operator in operators], "g", [], [])
+    found = _read(tmp_path, helper.make_model(graph).SerializeToString())
+
+    assert found.quantising == (set(operators) if quantising else set())
