@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-SCRIPTS = Path(__file__).parents[3] / "scripts"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 # What the check asks the driver for, of a machine with one device.
 _DRIVER = "int cuInit(unsigned flags) { return 0; }\nint cuDeviceGetCount(int *count) { *count = 1; return 0; }\n"
 
