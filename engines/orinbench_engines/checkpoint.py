@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,7 +44,7 @@ def weight_files(model: Model) -> list[str]:
         return [first]
     index = _read_json(model, first).get("weight_map")
     if not isinstance(index, dict) or not all(isinstance(name, str) for name in index.values()):
-        raise _unreadable(model, first, "has no weight_map from tensors to files")
+        raise unreadable(model, first, "has no weight_map from tensors to files")
     names = sorted(set(index.values()))
     if missing := [name for name in names if name not in model.files]:
         raise _incomplete(model, f"{first} names {', '.join(missing)}, which its files lack")
@@ -88,11 +89,21 @@ def lay_out(model: Model, weights: list[str]) -> Path:
     """
     _refuse_code(model, weights)
     folder = model.scratch.absolute() / "checkpoint"
+    unread = passed_over(model, weights)
     for name, path in model.files.items():
+        if name in unread:
+            continue
         link = folder / name
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(path.absolute())
     return folder
+
+
+def passed_over(model: Model, weights: list[str]) -> list[str]:
+    """Return the pickled files beside `weights` that hold the same again: with safetensors nothing opens them."""
+    if not any(name.endswith(".safetensors") for name in weights):
+        return []
+    return [name for name in model.files if fnmatchcase(name, "pytorch_model*.bin")]
 
 
 def require(model: Model, what: str, names: tuple[str, ...]) -> None:
@@ -117,8 +128,9 @@ def end_tokens(model: Model) -> frozenset[int]:
 
 
 def _refuse_code(model: Model, weights: list[str]) -> None:
+    unread = passed_over(model, weights)
     for name in model.files:
-        if name.endswith(_CODE) and name not in weights:
+        if name.endswith(_CODE) and name not in weights and name not in unread:
             raise model_failure(
                 "CHECKPOINT_REFUSED",
                 f"model {model.declaration.id}: {name} may hold code and no weights: leave it out of the declaration",
@@ -142,7 +154,7 @@ def _safetensors_dtypes(model: Model, name: str) -> Counter[str]:
             header = json.loads(file.read(min(length, _HEADER_LIMIT)))
         types = [tensor["dtype"] for key, tensor in header.items() if key != "__metadata__"]
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise _unreadable(model, name, "is no safetensors file") from None
+        raise unreadable(model, name, "is no safetensors file") from None
     return Counter(_FLOATING[kind] for kind in types if kind in _FLOATING)
 
 
@@ -156,9 +168,9 @@ def _read_json(model: Model, name: str) -> dict[str, Any]:
     try:
         value = json.loads(model.files[name].read_bytes())
     except ValueError as error:
-        raise _unreadable(model, name, f"is not JSON: {error}") from None
+        raise unreadable(model, name, f"is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise _unreadable(model, name, "is no JSON object")
+        raise unreadable(model, name, "is no JSON object")
     return value
 
 
@@ -167,5 +179,16 @@ def _incomplete(model: Model, problem: str) -> WorkerFailure:
     return model_failure("FILE_MISSING", f"model {model.declaration.id}: {problem}; its files: {names}")
 
 
-def _unreadable(model: Model, name: str, problem: str) -> WorkerFailure:
+def unreadable(model: Model, name: str, problem: str) -> WorkerFailure:
+    """Return the failure of a file that is not what its name says."""
     return model_failure("CHECKPOINT_UNREADABLE", f"model {model.declaration.id}: {name} {problem}")
+
+
+def wrong_dtype(model: Model, found: str) -> WorkerFailure:
+    """Return the failure of weights of other types than the declared one; `found` names them."""
+    declared = model.declaration.dtype
+    return model_failure(
+        "DTYPE",
+        f"model {model.declaration.id}: declared is {declared}, its weights are {found or 'no floats'}; "
+        f"nothing is ever cast: declare what they are, or save a checkpoint in {declared} and declare that",
+    )

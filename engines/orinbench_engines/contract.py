@@ -10,7 +10,7 @@ One sample a call: a batch is not something that can be asked for.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,15 +132,32 @@ class Session:
 class GraphSession(Session, ABC):
     """A loaded graph: named arrays in, named arrays out.
 
-    `inputs` and `outputs` give the shape by name; a dimension that is not fixed is None.
+    `inputs` and `outputs` give the shape by name; a dimension that is not fixed is None. `types` are the inputs'.
     """
 
     inputs: Mapping[str, tuple[int | None, ...]]
     outputs: Mapping[str, tuple[int | None, ...]]
+    types: Mapping[str, np.dtype[Any]]
+
+    def typed(self, inputs: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the arrays in the types that the graph takes: a float16 graph takes float16 features."""
+        return {name: value.astype(self.types[name], copy=False) for name, value in inputs.items()}
 
     @abstractmethod
     def run(self, inputs: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
         """Run the graph once and return all outputs in host memory, the device's work done."""
+
+    def advance(
+        self, inputs: dict[str, np.ndarray[Any, Any]], state: Mapping[str, Any], kept: Collection[str]
+    ) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+        """Run the graph once; return its outputs in host memory but those named `kept`, and these as they are.
+
+        What is kept is for the next call's `state`, which gives the other inputs by name (arrays at first). A session
+        that can leaves it on the device; here it goes through the host.
+        """
+        outputs = self.run({**inputs, **state})
+        left = {name: outputs.pop(name) for name in kept}
+        return outputs, left
 
 
 class TorchSession(Session, ABC):

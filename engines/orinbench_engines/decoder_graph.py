@@ -7,6 +7,7 @@ Inputs: `input_ids` and `attention_mask` (1, n), `position_ids` (1, n) where the
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from time import monotonic_ns
 from typing import Any
 
@@ -27,7 +28,6 @@ class GraphGenerator:
     def __init__(self, model: Model, session: GraphSession) -> None:
         self._session = session
         self._model_id = model.declaration.id
-        self._dtype = np.dtype(model.declaration.dtype)
         self._ends = end_tokens(model)
         self._check()
         self.tokenizer = _tokenizer(model)
@@ -40,7 +40,8 @@ class GraphGenerator:
             )
         stages.lap("transfer")
         start, first = monotonic_ns(), None
-        cache, tokens, step = self._empty_cache(), list[int](), prompt
+        cache: Mapping[str, Any] = self._empty_cache()
+        tokens, step = list[int](), prompt
         while len(tokens) < max_tokens and not (tokens and tokens[-1] in self._ends):
             token, cache = self._step(step, len(prompt) + len(tokens), cache)
             first = monotonic_ns() - start if first is None else first
@@ -48,26 +49,28 @@ class GraphGenerator:
             step = [token]
         return Reply(tokens, len(prompt), first, tokens[-1] not in self._ends)
 
-    def _step(self, tokens: list[int], length: int, cache: Arrays) -> tuple[int, Arrays]:
+    def _step(self, tokens: list[int], length: int, cache: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
         """Run the graph over `tokens`, the last of `length` so far; return the most likely next one and the cache."""
         inputs: Arrays = {
             "input_ids": np.array([tokens], np.int64),
             "attention_mask": np.ones((1, length), np.int64),
-            **cache,
         }
         if "position_ids" in self._session.inputs:
             inputs["position_ids"] = np.arange(length - len(tokens), length, dtype=np.int64)[np.newaxis]
-        outputs = self._session.run(inputs)
+        present = {name: name.replace(_PAST, _PRESENT) for name in cache}
+        outputs, kept = self._session.advance(self._session.typed(inputs), cache, present.values())
         logits = outputs["logits"][0, -1]
         best = int(logits.argmax())
         # argmax takes NaN for the greatest.
         if np.isnan(logits[best]):
             raise model_failure("BAD_OUTPUT", f"model {self._model_id}: the logits hold NaN")
-        return best, {name: outputs[name.replace(_PAST, _PRESENT)] for name in cache}
+        return best, {name: kept[present[name]] for name in cache}
 
     def _empty_cache(self) -> Arrays:
         shapes = ((name, shape) for name, shape in self._session.inputs.items() if name.startswith(_PAST))
-        return {name: np.zeros((1, shape[1] or 0, 0, shape[3] or 0), self._dtype) for name, shape in shapes}
+        return {
+            name: np.zeros((1, shape[1] or 0, 0, shape[3] or 0), self._session.types[name]) for name, shape in shapes
+        }
 
     def _check(self) -> None:
         inputs, outputs = self._session.inputs, self._session.outputs

@@ -7,14 +7,18 @@ from time import monotonic_ns
 from typing import Any
 
 import torch
-from transformers import StoppingCriteria
+from transformers import GenerationConfig, StoppingCriteria
 
 from orinbench_engines.chat import Decoding, Reply, Sampling
 from orinbench_engines.contract import Stages, TorchSession
 
-# What a checkpoint may ask for beside the choice of the next token; greedy decoding is the plain maximum.
-_NEUTRAL = {"repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "num_beams": 1}
-_DRAWING = ("temperature", "top_p", "top_k")
+# What the suite decides itself, and what has no part in the text.
+_NOT_ASKED = (
+    *("do_sample", "temperature", "top_p", "top_k", "max_length", "max_new_tokens"),
+    *("use_cache", "transformers_version", "_from_model_config"),
+)
+# Of these 1 is as good as nothing; of all others 0 is.
+_NEUTRAL_AT_1 = ("penalty", "scale", "beams", "beam_groups", "sequences")
 
 
 class TorchGenerator:
@@ -45,27 +49,32 @@ def generate(
         # The session seeds for every sample; a variant names its own seed.
         torch.manual_seed(decoding.seed)
     first = _FirstToken(session)
-    tokens = model.generate(
-        **inputs, **_choice(decoding), **_NEUTRAL, max_new_tokens=max_tokens, stopping_criteria=[first]
-    )[0, prompt:].tolist()
+    tokens = model.generate(**inputs, **_choice(decoding), max_new_tokens=max_tokens, stopping_criteria=[first])[
+        0, prompt:
+    ].tolist()
     return Reply(tokens, prompt, first.after_ns, _is_cut(model, tokens, max_tokens))
 
 
 def neutralised(model: Any) -> str | None:
-    """Return a sentence about what the checkpoint's own generation settings ask for and do not get; None if nothing."""
-    config = model.generation_config
-    asked = [
-        f"{name} {value}"
-        for name, neutral in _NEUTRAL.items()
-        if (value := getattr(config, name, None)) not in (None, neutral)
-    ]
-    return f"its generation settings ask for {', '.join(asked)}, which the suite does not use" if asked else None
+    """Give a model generation settings that hold its special tokens alone: greedy is then the plain maximum.
+
+    Return a sentence about what else the checkpoint's own settings ask for; None if nothing.
+    """
+    asked = model.generation_config.to_diff_dict()
+    tokens = {name: value for name, value in asked.items() if name.endswith("_token_id") and "forced" not in name}
+    model.generation_config = GenerationConfig(**tokens)
+    others = [f"{name} {value}" for name, value in asked.items() if name not in tokens and _is_asked(name, value)]
+    return f"its generation settings ask for {', '.join(others)}, which the suite does not use" if others else None
+
+
+def _is_asked(name: str, value: Any) -> bool:
+    return bool(value) and name not in _NOT_ASKED and not (value == 1 and name.endswith(_NEUTRAL_AT_1))
 
 
 def _choice(decoding: Decoding) -> dict[str, Any]:
     if isinstance(decoding, Sampling):
         return {"do_sample": True, "temperature": decoding.temperature, "top_p": decoding.top_p, "top_k": 0}
-    return {"do_sample": False, **dict.fromkeys(_DRAWING)}
+    return {"do_sample": False}
 
 
 def _is_cut(model: Any, tokens: list[int], max_tokens: int) -> bool:

@@ -125,7 +125,9 @@ class Loop:
 
     def _phase(self, kind: PhaseKind) -> FromWorker:
         declared = self.current[1]
-        phase = Phase(kind=kind, audio_seconds=declared.audio_seconds, max_tokens=self._max_tokens())
+        # Where nothing is declared the adapter still has a bound: without it a long reply would pass for a hang.
+        tokens = self._max_tokens() or getattr(self._pipeline.adapter.options, "max_new_tokens", None)
+        phase = Phase(kind=kind, audio_seconds=declared.audio_seconds, max_tokens=tokens)
         return FromWorker(phase=phase)
 
     def _result(self, sample: Sample, start: int, window: int, output: Output) -> FromWorker:

@@ -14,9 +14,18 @@ import numpy as np
 import torch
 from orinbench.v1.record_pb2 import ModelFacts
 
-from orinbench_engines.checkpoint import PREPROCESSOR, TOKENIZER, dtypes, lay_out, require, weight_files
+from orinbench_engines.checkpoint import (
+    PREPROCESSOR,
+    TOKENIZER,
+    dtypes,
+    lay_out,
+    passed_over,
+    require,
+    weight_files,
+    wrong_dtype,
+)
 from orinbench_engines.contract import SEED, Model, TorchSession
-from orinbench_engines.failures import WorkerFailure, model_failure
+from orinbench_engines.failures import model_failure
 
 
 class Checkpoint(TorchSession):
@@ -42,6 +51,8 @@ class Checkpoint(TorchSession):
             output_loading_info=True,
         )
         self._check_complete(found, unused)
+        if unread := passed_over(self._model, self._weights):
+            self.note(f"not opened, since the weights are taken from safetensors: {', '.join(unread)}")
         self.adopt(loaded, self._weights)
         self.attention = getattr(loaded.config, "_attn_implementation", None) or ""
         return loaded
@@ -121,17 +132,9 @@ class Checkpoint(TorchSession):
 
     def _check_dtype(self) -> None:
         found = dtypes(self._model, self._weights)
-        declared = self._model.declaration.dtype
-        if set(found) != {declared}:
-            raise self._wrong_dtype(", ".join(f"{kind} ({count} tensors)" for kind, count in sorted(found.items())))
-
-    def _wrong_dtype(self, found: str) -> WorkerFailure:
-        declared = self._model.declaration.dtype
-        return model_failure(
-            "DTYPE",
-            f"model {self._model.declaration.id}: declared is {declared}, its weights are {found or 'no floats'}; "
-            f"nothing is ever cast: declare what they are, or save a checkpoint in {declared} and declare that",
-        )
+        if set(found) != {self._model.declaration.dtype}:
+            kinds = ", ".join(f"{kind} ({count} tensors)" for kind, count in sorted(found.items()))
+            raise wrong_dtype(self._model, kinds)
 
     def _check_complete(self, found: Mapping[str, Any], unused: tuple[str, ...]) -> None:
         missing = sorted(name for name in found["missing_keys"] if not name.endswith(unused))
@@ -155,7 +158,7 @@ class Checkpoint(TorchSession):
             return
         names = ", ".join(sorted(str(kind).removeprefix("torch.") for kind in kinds))
         if not getattr(module, "_keep_in_fp32_modules", None):
-            raise self._wrong_dtype(f"loaded as {names}")
+            raise wrong_dtype(self._model, f"loaded as {names}")
         self.note(f"transformers computes parts of this model in float32 whatever the checkpoint: loaded as {names}")
 
 

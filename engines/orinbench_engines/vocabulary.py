@@ -25,9 +25,12 @@ _Token = Annotated[str, BeforeValidator(_content)]
 
 
 class Vocabulary(ABC):
-    """The text of each class of a CTC model's output."""
+    """The text of each class of a CTC model's output.
 
-    classes: int
+    `classes` are the numbers of classes that an output may have for it.
+    """
+
+    classes: range
 
     @abstractmethod
     def text(self, best: Best) -> str:
@@ -46,9 +49,10 @@ class ListedVocabulary(Vocabulary):
 
     def __init__(self, model: Model, name: str) -> None:
         listed = _validated(name, TypeAdapter(_Listed), model.files[name].read_bytes())
-        self.classes = len(listed.tokens)
-        if listed.blank >= self.classes:
-            raise model_failure("VOCABULARY_INVALID", f"{name}: blank is {listed.blank} of {self.classes} tokens")
+        count = len(listed.tokens)
+        self.classes = range(count, count + 1)
+        if listed.blank >= count:
+            raise model_failure("VOCABULARY_INVALID", f"{name}: blank is {listed.blank} of {count} tokens")
         self._listed = listed
 
     def text(self, best: Best) -> str:
@@ -84,7 +88,8 @@ class TokenizerVocabulary(Vocabulary):
         config = model.files[beside].read_bytes() if beside in model.files else b"{}"
         self._config = _validated(beside, TypeAdapter(_Tokenizer), config)
         self._tokens = self._config.added_tokens_decoder | {number: token for token, number in numbers.items()}
-        self.classes = max(self._tokens) + 1
+        # A tokenizer adds <s> and </s> behind the last letter where vocab.json has none: no class need be theirs.
+        self.classes = range(max(numbers.values(), default=0) + 1, max(self._tokens, default=0) + 2)
         if self._config.pad_token not in self._tokens.values():
             problem = f"{name}: the padding token {self._config.pad_token!r}, which is the blank, is not in it"
             raise model_failure("VOCABULARY_INVALID", problem)

@@ -28,9 +28,10 @@ class CtcOptions(Options):
 class CtcAdapter(Adapter[GraphSession | TorchSession, CtcOptions]):
     """Greedy CTC: the best class of each frame, repeats collapsed, blanks dropped, the rest joined.
 
-    A graph goes from `audio` [1, samples], float32 in [-1, 1] at 16 kHz, with a vocabulary of our own form; or
+    A graph goes from `audio` [1, samples], in [-1, 1] at 16 kHz, with a vocabulary of our own form; or
     from `input_values` [1, samples], and `attention_mask` if it wants one, with the preprocessor_config.json and
-    the vocab.json of the checkpoint it was exported from. Either goes to `logits` [1, frames, classes].
+    the vocab.json of the checkpoint it was exported from. Either goes to `logits` [1, frames, classes]. Inputs are
+    brought to the types of the graph.
     """
 
     options_schema = CtcOptions
@@ -98,10 +99,10 @@ class _Graph(_Way):
             features = self._rule(audio)
             inputs = {name: features[name] for name in self._session.inputs}
             stages.lap("features")
-        logits = self._session.run(inputs)["logits"][0]
+        logits = self._session.run(self._session.typed(inputs))["logits"][0]
         best = logits.argmax(axis=-1)
-        # argmax takes NaN for the greatest, so that the sum over the best is NaN if anything is.
-        return None if np.isnan(logits[np.arange(len(best)), best].sum()) else best
+        # argmax takes NaN for the greatest.
+        return None if np.isnan(logits[np.arange(len(best)), best]).any() else best
 
     def text(self, best: Any) -> str:
         """Return the text."""
@@ -142,7 +143,7 @@ def _padded(audio: Audio) -> Audio:
     return audio if len(audio) >= MIN_FRAMES else np.pad(audio, (0, MIN_FRAMES - len(audio)))
 
 
-def _check_interface(model_id: str, session: GraphSession, inputs: set[str], classes: int) -> None:
+def _check_interface(model_id: str, session: GraphSession, inputs: set[str], classes: range) -> None:
     shape = session.outputs.get("logits", ())
     if set(session.inputs) != inputs or any(len(size) != 2 for size in session.inputs.values()) or len(shape) != 3:
         raise _unfit(
@@ -150,8 +151,8 @@ def _check_interface(model_id: str, session: GraphSession, inputs: set[str], cla
             "needs one from audio [1, samples], or input_values [1, samples] with or without attention_mask, to "
             "logits [1, frames, classes]"
         )
-    if shape[2] not in (None, classes):
-        raise _unfit(f"model {model_id}: its logits have {shape[2]} classes, its vocabulary {classes} tokens")
+    if shape[2] is not None and shape[2] not in classes:
+        raise _unfit(f"model {model_id}: its logits have {shape[2]} classes, its vocabulary {classes[-1]} tokens")
 
 
 def _unfit(message: str) -> WorkerFailure:

@@ -49,7 +49,7 @@ def _asr_model(model: Model) -> Any:
     except ImportError as error:
         raise model_failure(
             "ADAPTER_UNAVAILABLE",
-            f"model {model.declaration.id}: adapter nemo-rnnt needs nemo_toolkit[asr] 2 or newer, which runtime "
+            f"model {model.declaration.id}: adapter nemo-rnnt needs nemo_toolkit[asr] 2.2 or newer, which runtime "
             f"{model.declaration.runtime!r} lacks ({error}): make one with `scripts/make-runtime nemo` and declare "
             'runtime = "nemo"',
         ) from error

@@ -11,6 +11,7 @@ from orinbench_engines.audio import SAMPLE_RATE, Audio, decode
 from orinbench_engines.contract import Adapter, Model, Options, Output, Sample, Stages, TorchSession
 from orinbench_engines.failures import WorkerFailure, model_failure
 
+_THRESHOLDS = ("logprob_threshold", "no_speech_threshold")
 _LANGUAGE_TOKEN = re.compile(r"<\|([a-z]{2,3})\|>")
 
 
@@ -39,6 +40,7 @@ class WhisperAdapter(Adapter[TorchSession, WhisperOptions]):
         self._processor = session.processor()
         self._model = session.pretrained("AutoModelForSpeechSeq2Seq")
         config = self._model.generation_config
+        _refuse_thresholds(model.declaration.id, config)
         if mended := _mend(config, self._processor.tokenizer):
             session.note(f"the generation config is an old one; added in memory: {', '.join(mended)}")
         # PESTE 1.0 cut such recordings: a record must say which of the two was done.
@@ -101,6 +103,17 @@ def _mend(config: Any, tokenizer: Any) -> list[str]:
     for name in missing:
         setattr(config, name, known[name])
     return missing
+
+
+def _refuse_thresholds(model_id: str, config: Any) -> None:
+    # From the config generate() reads that it should judge scores, and then keeps none: it ends in an IndexError.
+    found = [name for name in _THRESHOLDS if getattr(config, name, None) is not None]
+    if found:
+        raise model_failure(
+            "GENERATION_CONFIG",
+            f"model {model_id}: its generation_config.json has {', '.join(found)}, which transformers cannot take from "
+            "there: declare a generation_config.json without",
+        )
 
 
 def _unfit(model_id: str, problem: str) -> WorkerFailure:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -15,18 +16,23 @@ from pydantic import Field
 from orinbench_engines.contract import SEED, Engine, GraphSession, Model, Options
 from orinbench_engines.device import check_one_visible
 from orinbench_engines.failures import WorkerFailure, board_failure, model_failure
-from orinbench_engines.graphs import Shapes, check_batch
+from orinbench_engines.graphs import GraphFile, Shapes, check_batch, graph_file
 from orinbench_engines.memory import Meter, PoolMeter, RssMeter
 
 if TYPE_CHECKING:
     from orinbench_engines.engines.onnx_allocator import ExternalAllocator
 
+Array = np.ndarray[Any, Any]
 _CPU = "CPUExecutionProvider"
 _CUDA = "CUDAExecutionProvider"
 # Plain float32 and no search by stopwatch: both would make results depend on more than the model.
 _CUDA_OPTIONS = {"device_id": "0", "use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
 # Asks the runtime to remember which provider it gave each node; releases that do not know it pass over it.
 _RECORD_NODES = "session.record_ep_graph_assignment_info"
+# Where the data files of a graph given as bytes lie. As links beside a file they would be refused: newer releases
+# look where a link leads.
+_DATA_FOLDER = "session.model_external_initializers_file_folder_path"
+_DATA_FOLDER_SINCE = (1, 21)
 
 
 class OnnxOptions(Options):
@@ -48,12 +54,36 @@ class OnnxSession(GraphSession):
         self._allocator = allocator
         self.inputs: Shapes = {item.name: _shape(item.shape) for item in session.get_inputs()}
         self.outputs: Shapes = {item.name: _shape(item.shape) for item in session.get_outputs()}
+        self.types = {item.name: _type(item.name, item.type) for item in session.get_inputs()}
         self._names = list(self.outputs)
+        self._device = "cuda" if session.get_providers()[0] == _CUDA else "cpu"
 
-    def run(self, inputs: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
+    def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         """Run the graph once. Returns when the outputs are in host memory."""
-        try:
+        with self._failing():
             return dict(zip(self._names, self._session.run(self._names, inputs), strict=True))
+
+    def advance(
+        self, inputs: dict[str, Array], state: Mapping[str, Any], kept: Collection[str]
+    ) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Run the graph once; what is kept stays on the device, as values of the runtime."""
+        with self._failing():
+            binding = self._session.io_binding()
+            for name, value in {**inputs, **state}.items():
+                bind = binding.bind_cpu_input if isinstance(value, np.ndarray) else binding.bind_ortvalue_input
+                bind(name, value)
+            for name in self._names:
+                binding.bind_output(name, self._device if name in kept else "cpu", 0)
+            self._session.run_with_iobinding(binding)
+            binding.synchronize_outputs()
+            values = dict(zip(self._names, binding.get_outputs(), strict=True))
+        host = {name: value.numpy() for name, value in values.items() if name not in kept}
+        return host, {name: values[name] for name in kept}
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
         except Exception:
             if self._allocator is not None:
                 self._allocator.pool.raise_failure()
@@ -78,21 +108,22 @@ class OnnxEngine(Engine[OnnxOptions]):
         }
 
     def load(self, model: Model) -> tuple[OnnxSession, ModelFacts]:
-        """Load the graph. Raises WorkerFailure: provider missing, unreadable graph, batch other than 1."""
-        name = model.only(".onnx", self.options.graph, "graph")
-        path = model.files[name]
+        """Load the graph. Raises WorkerFailure: provider missing, batch other than 1, what `graph_file` refuses."""
+        graph = graph_file(model, model.only(".onnx", self.options.graph, "graph"))
         provider = _provider(model.device)
         provider_options = self._provider_options(provider)
         np.random.seed(SEED)
         onnxruntime.set_seed(SEED)
         self._meter.start()
-        session = self._open(name, path, provider, provider_options)
+        session = self._open(graph, provider, provider_options)
         _check_in_force(session, provider, provider_options)
         self._session = OnnxSession(session, self._allocator)
-        check_batch(name, self._session.inputs)
+        check_batch(graph.name, self._session.inputs)
         self._settings |= {"memory_peak_since": self._meter.since, **_nodes_elsewhere(session, provider)}
-        size = path.stat().st_size
-        return self._session, ModelFacts(devices=session.get_providers(), batch_size=1, checkpoint_bytes=size)
+        facts = ModelFacts(
+            devices=session.get_providers(), batch_size=1, checkpoint_bytes=graph.size, notes=graph.notes
+        )
+        return self._session, facts
 
     def memory(self) -> MemoryReading:
         """Return the peaks of the pool behind the runtime, or of the resident set where there is no such pool."""
@@ -112,6 +143,9 @@ class OnnxEngine(Engine[OnnxOptions]):
         if provider != _CUDA:
             return {}
         check_one_visible()
+        if hasattr(onnxruntime, "preload_dlls"):  # from 1.21 on
+            # CUDA's libraries may have come with pip: the loader does not look there by itself.
+            onnxruntime.preload_dlls()
         if find_spec("pycuda") is None:
             # The runtime does not tell what its own arena holds, and the resident set is another method: a
             # profile that counts device memory then leaves this run out of its memory board, and says so.
@@ -124,27 +158,42 @@ class OnnxEngine(Engine[OnnxOptions]):
         self._settings["gpu_allocator"] = "pycuda pool"
         return {**_CUDA_OPTIONS, **self._allocator.options}
 
-    def _open(
-        self, name: str, path: Path, provider: str, provider_options: dict[str, str]
-    ) -> onnxruntime.InferenceSession:
+    def _open(self, graph: GraphFile, provider: str, provider_options: dict[str, str]) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.options.threads
         options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
         options.add_session_config_entry(_RECORD_NODES, "1")
+        if graph.folder is not None:
+            _check_takes_data_files(graph.name)
+            options.add_session_config_entry(_DATA_FOLDER, str(graph.folder))
         try:
             # With its fallback a provider that fails would be swapped for the CPU, at load or in mid-run.
-            return onnxruntime.InferenceSession(
-                str(path), options, [provider], [provider_options], enable_fallback=False
-            )
+            source = str(graph.path) if graph.data is None else graph.data
+            return onnxruntime.InferenceSession(source, options, [provider], [provider_options], enable_fallback=False)
         except Exception as error:
             if self._allocator is not None:
                 self._allocator.pool.raise_failure()
-            problem = str(error).replace(str(path), name)
-            raise model_failure("CHECKPOINT_UNREADABLE", f"ONNX Runtime cannot load {name}: {problem}") from error
+            problem = str(error).replace(str(graph.folder or graph.path), graph.name)
+            raise model_failure("CHECKPOINT_UNREADABLE", f"ONNX Runtime cannot load {graph.name}: {problem}") from error
 
 
 def _shape(dimensions: list[int | str | None]) -> tuple[int | None, ...]:
     return tuple(dimension if isinstance(dimension, int) else None for dimension in dimensions)
+
+
+def _type(name: str, kind: str) -> np.dtype[Any]:
+    found = kind.removeprefix("tensor(").removesuffix(")")
+    try:
+        return np.dtype("float32" if found == "float" else found)
+    except TypeError:
+        raise model_failure("GRAPH_INTERFACE", f"input {name!r} is {kind}: it must be of a type of NumPy") from None
+
+
+def _check_takes_data_files(name: str) -> None:
+    found = onnxruntime.__version__
+    if tuple(map(int, found.split(".")[:2])) < _DATA_FOLDER_SINCE:
+        problem = f"{name} has data files, which need ONNX Runtime 1.21 or newer; this runtime has {found}"
+        raise model_failure("RUNTIME_OUTDATED", f"{problem}: install a newer one, or save the graph as one file")
 
 
 def _provider(device: str) -> str:

@@ -14,7 +14,7 @@ from orinbench_engines.contract import SEED, Engine, GraphSession, Model, Option
 from orinbench_engines.cuda import CudaDevice, DevicePool
 from orinbench_engines.engines.tensorrt_plan import GpuAllocator, Logger, Plan, Range, Recipe, plan_of, shape_of
 from orinbench_engines.failures import board_failure, infrastructure_failure, model_failure
-from orinbench_engines.graphs import Shapes, check_batch
+from orinbench_engines.graphs import Shapes, check_batch, graph_file
 from orinbench_engines.memory import PoolMeter
 
 Array = np.ndarray[Any, Any]
@@ -39,7 +39,7 @@ class TensorRtSession(GraphSession):
         shapes = {name: shape_of(engine.get_tensor_shape(name)) for name in names}
         self.inputs: Shapes = {name: shapes[name] for name in names if modes[name] == trt.TensorIOMode.INPUT}
         self.outputs: Shapes = {name: shapes[name] for name in names if modes[name] == trt.TensorIOMode.OUTPUT}
-        self._types = {name: np.dtype(trt.nptype(engine.get_tensor_dtype(name))) for name in names}
+        self.types = {name: np.dtype(trt.nptype(engine.get_tensor_dtype(name))) for name in names}
         self._pool = pool
         self._logger = logger
         self._stream = driver.Stream()
@@ -70,7 +70,7 @@ class TensorRtSession(GraphSession):
         self._context = self._stream = None
 
     def _put(self, name: str, value: Array, addresses: list[int]) -> None:
-        wanted = self._types[name]
+        wanted = self.types[name]
         if value.dtype != wanted:
             raise model_failure("GRAPH_INTERFACE", f"input {name!r} takes {wanted}, the adapter gives {value.dtype}")
         if not self._context.set_input_shape(name, value.shape):
@@ -79,14 +79,15 @@ class TensorRtSession(GraphSession):
                 f"input {name!r} of shape {list(value.shape)} is outside the option 'profile' the plan was built for",
             )
         address = self._bind(name, value.nbytes, addresses)
-        driver.memcpy_htod_async(address, np.ascontiguousarray(value), self._stream)
+        if value.nbytes:
+            driver.memcpy_htod_async(address, np.ascontiguousarray(value), self._stream)
 
     def _take(self, name: str, addresses: list[int]) -> tuple[Array, int]:
         shape = tuple(map(int, self._context.get_tensor_shape(name)))
         if min(shape, default=0) < 0:
             problem = f"the size of output {name!r} depends on the data: it must follow from the inputs' shapes"
             raise model_failure("GRAPH_INTERFACE", problem)
-        value = np.empty(shape, self._types[name])
+        value = np.empty(shape, self.types[name])
         return value, self._bind(name, value.nbytes, addresses)
 
     def _bind(self, name: str, size: int, addresses: list[int]) -> int:
@@ -121,24 +122,23 @@ class TensorRtEngine(Engine[TensorRtOptions]):
         self._kept: list[Any] = []
 
     def load(self, model: Model) -> tuple[TensorRtSession, ModelFacts]:
-        """Build or find the plan, then load it. Raises WorkerFailure: no device, unreadable graph, a batch."""
+        """Build or find the plan, load it. Raises WorkerFailure: no device, a batch, what `graph_file` refuses."""
         if model.device == "cpu":
             raise board_failure("DEVICE_UNAVAILABLE", "engine tensorrt needs CUDA; the hardware profile gives the CPU")
         if model.cache is None:
             raise infrastructure_failure("PREPARE_INVALID", "the daemon names no folder for plans (cache_path)")
         np.random.seed(SEED)
-        name = model.only(".onnx", self.options.graph, "graph")
-        graph = model.files[name].read_bytes()
+        graph = graph_file(model, model.only(".onnx", self.options.graph, "graph"))
         device = self._device = CudaDevice()
-        recipe = Recipe(name, graph, self.options.profile, device.name)
+        recipe = Recipe(graph.name, graph.read(), graph.folder, self.options.profile, device.name)
         plan = plan_of(recipe, model.cache, device, self._logger)
         pool = self._pool = DevicePool(device)
         self._meter = PoolMeter(MEMORY_METHOD_TENSORRT_POOL, pool)
         self._meter.start()
-        session = self._open(name, plan, pool)
+        session = self._open(graph.name, plan, pool)
         self._settings |= {**plan.settings, "memory_peak_since": self._meter.since}
-        facts = ModelFacts(devices=[f"cuda:0 {device.name}"], batch_size=1, checkpoint_bytes=len(graph))
-        return session, facts
+        devices = [f"cuda:0 {device.name}"]
+        return session, ModelFacts(devices=devices, batch_size=1, checkpoint_bytes=graph.size, notes=graph.notes)
 
     def memory(self) -> MemoryReading:
         """Return the peaks of the pool that TensorRT takes all its memory from. After `load` only."""

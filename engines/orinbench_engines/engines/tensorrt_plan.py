@@ -29,7 +29,10 @@ _KEPT = 20
 
 
 class Range(BaseModel):
-    """The shapes of one input that a plan is built for. Each has the same rank; the batch is 1 in all."""
+    """The shapes of one input that a plan is built for. Each has the same rank; the batch is 1 in all.
+
+    Another dimension may begin at 0: the first step of a decoder has an empty past.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -41,8 +44,10 @@ class Range(BaseModel):
     def _ordered(self) -> Range:
         if not len(self.min) == len(self.opt) == len(self.max):
             raise ValueError("min, opt and max must have as many dimensions each")
-        if not all(1 <= low <= best <= high for low, best, high in zip(self.min, self.opt, self.max, strict=True)):
-            raise ValueError("each dimension must be 1 <= min <= opt <= max")
+        if not all(0 <= low <= best <= high for low, best, high in zip(self.min, self.opt, self.max, strict=True)):
+            raise ValueError("each dimension must be 0 <= min <= opt <= max")
+        if not all(size[:1] != [0] for size in (self.min, self.opt, self.max)) or 0 in self.max:
+            raise ValueError("the first dimension, the batch, is at least 1, and so is every max")
         return self
 
 
@@ -112,10 +117,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a plan is made of, and for which device."""
+    """What a plan is made of, and for which device.
+
+    `graph` names its data files, if it has any, by their digests: they lie below `folder`.
+    """
 
     name: str
     graph: bytes
+    folder: Path | None
     ranges: Mapping[str, Range]
     device: str
 
@@ -168,7 +177,9 @@ def _serialised(recipe: Recipe, allocator: GpuAllocator, logger: Logger) -> byte
     builder.gpu_allocator = allocator
     network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
     parser = trt.OnnxParser(network, logger)
-    if not parser.parse(recipe.graph):
+    # It looks for data files in the folder of a path.
+    path = None if recipe.folder is None else str(recipe.folder / "graph.onnx")
+    if not parser.parse(recipe.graph, path):
         problems = "; ".join(str(parser.get_error(index)) for index in range(parser.num_errors))
         raise model_failure("CHECKPOINT_UNREADABLE", f"TensorRT cannot read {recipe.name}: {problems}")
     inputs = {tensor.name: shape_of(tensor.shape) for tensor in map(network.get_input, range(network.num_inputs))}

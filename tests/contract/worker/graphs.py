@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,14 @@ VOCABULARY = canonical_json({"blank": 0, "tokens": ["<blank>", "a", "b"]})
 _LEVELS = {"a": 8192, "b": -8192, " ": 0}
 
 
-def ctc_graph(batch: int | str = 1, classes: int = 3, output: str = "logits") -> bytes:
+def ctc_graph(
+    batch: int | str = 1, classes: int = 3, output: str = "logits", kind: type[np.floating[Any]] = np.float32
+) -> bytes:
     """Return a graph that tells the mean level of each window of 400 samples, hop 160: 0, above 0, below 0."""
-    weights = np.zeros((classes, 1, 400), np.float32)
+    weights = np.zeros((classes, 1, 400), kind)
     weights[1], weights[2] = 1 / 400, -1 / 400
-    bias = np.zeros(classes, np.float32)
+    bias = np.zeros(classes, kind)
+    onnx_kind = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
     bias[0] = 0.01
     nodes = [
         helper.make_node("Unsqueeze", ["audio", "axes"], ["wave"]),
@@ -30,8 +34,8 @@ def ctc_graph(batch: int | str = 1, classes: int = 3, output: str = "logits") ->
     graph = helper.make_graph(
         nodes,
         "levels",
-        [helper.make_tensor_value_info("audio", TensorProto.FLOAT, [batch, "samples"])],
-        [helper.make_tensor_value_info(output, TensorProto.FLOAT, [batch, "frames", classes])],
+        [helper.make_tensor_value_info("audio", onnx_kind, [batch, "samples"])],
+        [helper.make_tensor_value_info(output, onnx_kind, [batch, "frames", classes])],
         [
             numpy_helper.from_array(weights, "weights"),
             numpy_helper.from_array(bias, "bias"),
@@ -39,6 +43,34 @@ def ctc_graph(batch: int | str = 1, classes: int = 3, output: str = "logits") ->
         ],
     )
     return _serialised(graph)
+
+
+def typed_graph(**weights: int) -> bytes:
+    """Return a graph of ctc_graph's interface that has so many more weights of each type of ONNX (FLOAT16=9)."""
+    model = onnx.load_from_string(ctc_graph())
+    for kind, count in weights.items():
+        model.graph.initializer.append(helper.make_tensor(kind, getattr(TensorProto, kind), [count], [0.0] * count))
+    return bytes(model.SerializeToString())
+
+
+def quantised_graph(folder: Path) -> bytes:
+    """Return ctc_graph with its weights in 8 bits, as ONNX Runtime's own tool makes it."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    (folder / "full.onnx").write_bytes(ctc_graph())
+    quantize_dynamic(
+        folder / "full.onnx", folder / "small.onnx", weight_type=QuantType.QUInt8, op_types_to_quantize=["Conv"]
+    )
+    return (folder / "small.onnx").read_bytes()
+
+
+def with_data_file(folder: Path) -> dict[str, bytes]:
+    """Return ctc_graph as a file without weights and a data file beside it, as large models are saved."""
+    model = onnx.load_from_string(ctc_graph())
+    onnx.save_model(
+        model, folder / "graph.onnx", save_as_external_data=True, location="graph.onnx_data", size_threshold=64
+    )
+    return {name: (folder / name).read_bytes() for name in ("graph.onnx", "graph.onnx_data")}
 
 
 def big_graph(elements: int) -> bytes:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 from orinbench.internal.v1.worker_pb2 import Prepare
 from orinbench.v1.record_pb2 import (
@@ -14,9 +17,18 @@ from orinbench.v1.record_pb2 import (
     OOM_SCOPE_HOST,
     FailureClass,
 )
+from orinbench_engines.failures import WorkerFailure
 
-from tests.contract.worker.graphs import VOCABULARY, big_graph, ctc_graph, sound
-from tests.contract.worker.kit import RunningWorker, Store, fail, run, samples
+from tests.contract.worker.graphs import (
+    VOCABULARY,
+    big_graph,
+    ctc_graph,
+    quantised_graph,
+    sound,
+    typed_graph,
+    with_data_file,
+)
+from tests.contract.worker.kit import RunningWorker, Store, fail, heard, opened, run, samples
 
 
 def _prepare(
@@ -113,6 +125,73 @@ def test_an_unfit_model_is_refused_at_load(
     assert message in failure.message
     assert str(store.folder) not in failure.message
     assert "Traceback" not in failure.message
+
+
+@pytest.mark.parametrize(
+    ("dtype", "weights", "found"),
+    [
+        ("bfloat16", {}, "float32 (1203 elements)"),
+        ("float32", {"FLOAT16": 1}, "float32 (1203 elements), float16 (1 elements)"),
+        ("float16", {"FLOAT16": 1204, "BFLOAT16": 1}, "float16 (1204 elements), float32 (1203 elements), bfloat16"),
+        ("float16", {"FLOAT16": 1202}, "float32 (1203 elements), float16 (1202 elements)"),
+    ],
+    ids=["another", "some in less", "some in another as wide", "most in more"],
+)
+def test_weights_of_another_type_are_refused(store: Store, dtype: str, weights: dict[str, int], found: str) -> None:
+    """What a graph holds is read off its file: the declared type must be that of most weights, and none in less."""
+    files = {"graph.onnx": typed_graph(**weights), "vocab.json": VOCABULARY}
+    with pytest.raises(WorkerFailure, match="nothing is ever cast") as caught:
+        opened(store, store.put_model("onnxruntime", "ctc", files, dtype=dtype))
+
+    assert (caught.value.failure_class, caught.value.reason) == (FAILURE_CLASS_MODEL, "DTYPE")
+    assert f"declared is {dtype}, its weights are {found}" in str(caught.value)
+
+
+def test_a_float16_graph_runs_as_it_is(store: Store) -> None:
+    """Its weights, its input and its logits are in half precision, and the text is the same."""
+    files = {"graph.onnx": ctc_graph(kind=np.float16), "vocab.json": VOCABULARY}
+    pipeline = opened(store, store.put_model("onnxruntime", "ctc", files, dtype="float16"))
+
+    assert heard(pipeline, sound("ab a")).text == "aba"
+
+
+def test_constants_in_more_than_the_declared_type_are_told(store: Store) -> None:
+    """Exporters keep single constants wide: the graph runs, and the record says what it holds."""
+    files = {"graph.onnx": typed_graph(DOUBLE=2), "vocab.json": VOCABULARY}
+    pipeline = opened(store, store.put_model("onnxruntime", "ctc", files))
+
+    assert list(pipeline.facts.notes) == [
+        "graph.onnx holds constants in more than float32: float32 (1203 elements), float64 (2 elements)"
+    ]
+    assert heard(pipeline, sound("ab")).text == "ab"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_quantised_graph_is_refused(store: Store, tmp_path: Path) -> None:
+    """Whatever dtype is declared: the suites' contract is native precision, and the operators give it away."""
+    files = {"graph.onnx": quantised_graph(tmp_path), "vocab.json": VOCABULARY}
+    with pytest.raises(WorkerFailure, match="ConvInteger, DynamicQuantizeLinear: it is quantised") as caught:
+        opened(store, store.put_model("onnxruntime", "ctc", files))
+
+    assert (caught.value.failure_class, caught.value.reason) == (FAILURE_CLASS_POLICY, "QUANTISED")
+
+
+def test_a_graph_takes_its_weights_from_the_data_file_beside_it(store: Store, tmp_path: Path) -> None:
+    """Both files lie under their digests, each in a folder of its own; size and text are those of the whole."""
+    files = {f"m/{name}": data for name, data in with_data_file(tmp_path).items()}
+    pipeline = opened(store, store.put_model("onnxruntime", "ctc", {**files, "m/vocab.json": VOCABULARY}))
+
+    assert heard(pipeline, sound("ab a")).text == "aba"
+    assert pipeline.facts.checkpoint_bytes == sum(map(len, files.values()))
+
+
+def test_a_data_file_that_is_not_declared_is_named(store: Store, tmp_path: Path) -> None:
+    """The name is as the declaration would have it."""
+    graph = with_data_file(tmp_path)["graph.onnx"]
+    with pytest.raises(WorkerFailure, match=r"weights in m/graph\.onnx_data, which its files lack") as caught:
+        opened(store, store.put_model("onnxruntime", "ctc", {"m/graph.onnx": graph, "m/vocab.json": VOCABULARY}))
+
+    assert caught.value.reason == "FILE_MISSING"
 
 
 def test_a_missing_provider_is_not_replaced(store: Store) -> None:

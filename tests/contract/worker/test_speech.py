@@ -68,6 +68,16 @@ def test_an_old_whisper_is_mended_and_says_so(store: Store, whisper: Files) -> N
     assert "native long form" in long
 
 
+@pytest.mark.parametrize("name", ["logprob_threshold", "no_speech_threshold"])
+def test_whisper_refuses_settings_that_transformers_trips_over(store: Store, whisper: Files, name: str) -> None:
+    """A threshold in the generation config would end the first sample in an IndexError: it is named at load."""
+    files = changed(whisper, "generation_config.json", without=(), **{name: 0.5})
+    with pytest.raises(WorkerFailure, match=f"generation_config.json has {name}") as caught:
+        _whisper(store, files)
+
+    assert caught.value.reason == "GENERATION_CONFIG"
+
+
 def test_whisper_refuses_a_language_it_does_not_know(store: Store, whisper: Files) -> None:
     """A language without a token, and another language than English for a model of English alone, are refused."""
     with pytest.raises(WorkerFailure, match="does not know language 'de'; it knows: en, fa"):
@@ -186,7 +196,7 @@ def test_a_nemo_that_holds_more_than_weights_is_not_opened(store: Store, tmp_pat
 
 def test_without_nemo_the_runtime_is_named(store: Store, tmp_path: Path) -> None:
     """A sound .nemo in a runtime without NeMo gives one error that says how to get one."""
-    with pytest.raises(WorkerFailure, match='scripts/make-runtime nemo` and declare runtime = "nemo"'):
+    with pytest.raises(WorkerFailure, match=r'2\.2 or newer.*scripts/make-runtime nemo` and declare runtime = "nemo"'):
         opened(store, store.put_model("torch", "nemo-rnnt", {"a.nemo": _archive(tmp_path)}))
 
 

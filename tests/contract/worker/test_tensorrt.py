@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from orinbench.internal.v1.worker_pb2 import FromWorker, Prepare
 from orinbench.v1.record_pb2 import (
@@ -22,7 +23,7 @@ from orinbench.v1.record_pb2 import (
     FailureClass,
 )
 
-from tests.contract.worker.graphs import VOCABULARY, ctc_graph, sound
+from tests.contract.worker.graphs import VOCABULARY, ctc_graph, quantised_graph, sound, with_data_file
 from tests.contract.worker.kit import Store, fail, run, samples
 
 FAKES = Path(__file__).parent / "fakes"
@@ -86,6 +87,32 @@ def test_a_plan_is_built_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> 
     assert [path.suffix for path in _plans(store) if path.is_file()] == [".plan"] * 4
 
 
+def test_a_plan_is_of_the_data_files_too(store: Store, tmp_path: Path) -> None:
+    """Weights beside the graph are found when it is built; other weights under the same graph give another plan."""
+
+    def plan(data: bytes) -> tuple[str, str]:
+        files = {**graph, "graph.onnx_data": data, "vocab.json": VOCABULARY}
+        model = store.put_model("tensorrt", "ctc", files, {"profile": PROFILE})
+        cache = str(store.folder.parent / "cache")
+        inputs = store.put_inputs([sound("ab")], "audio/flac")
+        said = run(store.prepare(model, inputs, 1, device="cuda", cache_path=cache), FAKES)
+        return _settings(said)["plan"], samples(said)[0].text
+
+    graph = with_data_file(tmp_path)
+    weights = np.frombuffer(graph["graph.onnx_data"], np.float32)
+
+    assert plan(weights.tobytes()) == ("built", "ab")
+    assert plan((-weights).tobytes()) == ("built", "ba")
+    assert plan(weights.tobytes()) == ("cached", "ab")
+
+
+def test_a_quantised_graph_is_refused(store: Store, tmp_path: Path) -> None:
+    """A strongly typed build would compute in 8 bits what the graph quantises: it is not begun."""
+    failure = fail(_prepare(store, [sound("a")], quantised_graph(tmp_path)), FAKES)
+
+    assert (failure.failure_class, failure.reason) == (FAILURE_CLASS_POLICY, "QUANTISED")
+
+
 def test_a_damaged_plan_goes_out_of_the_cache(store: Store) -> None:
     """A plan that cannot be loaded is the board's fault, not the model's; the next run builds it again."""
     prepare = _prepare(store, [sound("ab")])
@@ -114,12 +141,18 @@ def test_a_damaged_plan_goes_out_of_the_cache(store: Store) -> None:
             {"profile": {"audio": {"min": [1, 400], "opt": [1, 300], "max": [1, 48_000]}}},
             FAILURE_CLASS_MODEL,
             "OPTION_INVALID",
-            "profile.audio: Value error, each dimension must be 1 <= min <= opt <= max",
+            "profile.audio: Value error, each dimension must be 0 <= min <= opt <= max",
+        ),
+        (
+            {"profile": {"audio": {"min": [0, 400], "opt": [1, 400], "max": [1, 48_000]}}},
+            FAILURE_CLASS_MODEL,
+            "OPTION_INVALID",
+            "profile.audio: Value error, the first dimension, the batch, is at least 1",
         ),
         ({"graph_bytes": b"garbage" * 99}, FAILURE_CLASS_MODEL, "CHECKPOINT_UNREADABLE", "m/graph.onnx"),
         ({"device": "cpu"}, FAILURE_CLASS_BOARD, "DEVICE_UNAVAILABLE", "needs CUDA"),
     ],
-    ids=["batch in the profile", "batch in the graph", "no profile", "bad profile", "corrupt", "no device"],
+    ids=["batch in the profile", "batch in the graph", "no profile", "bad profile", "no batch", "corrupt", "no device"],
 )
 def test_what_cannot_run_is_refused_at_load(
     store: Store, fields: dict[str, Any], failure_class: FailureClass, reason: str, message: str

@@ -36,7 +36,7 @@ _FUNCTIONS = (
     "initLibNvInferPlugins",
 )
 # How the stand-in works inside; the engine does not touch these.
-_INSIDE = {"load", "session", "inputs", "outputs", "data", "shapes", "profile", "flags"}
+_INSIDE = {"load", "session", "inputs", "outputs", "data", "folder", "shapes", "profile", "flags"}
 
 
 @pytest.fixture(scope="module")

@@ -149,6 +149,16 @@ def test_a_pickle_that_holds_code_is_not_run(store: Store, whisper: Files, tmp_p
     assert mark.exists(), "the trap would not have worked anyway"
 
 
+def test_a_repository_that_holds_its_weights_twice_gives_safetensors(store: Store, whisper: Files) -> None:
+    """Beside safetensors a pytorch_model.bin, even one that is no pickle, is not opened, and the record says so."""
+    data = noise(1)[1]
+    both = _opened(store, whisper | {"pytorch_model.bin": b"not opened"})
+
+    assert heard(both, data).text == heard(_opened(store, whisper), data).text
+    assert "not opened, since the weights are taken from safetensors: pytorch_model.bin" in both.facts.notes
+    assert _refused(store, whisper | {"optimizer.bin": b""})[1] == "CHECKPOINT_REFUSED"
+
+
 def test_what_is_lacking_or_refused_is_named(store: Store, whisper: Files) -> None:
     """Each unfit checkpoint gives one error of its own class with the file or tensor in it."""
 

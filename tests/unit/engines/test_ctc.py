@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,8 @@ class _Fixed(GraphSession):
     inputs: Mapping[str, tuple[int | None, ...]] = {"audio": (1, None)}
     outputs: Mapping[str, tuple[int | None, ...]] = {"logits": (1, None, len(_TOKENS))}
 
-    def __init__(self, logits: np.ndarray[Any, Any]) -> None:
+    def __init__(self, logits: np.ndarray[Any, Any], kind: str = "float32") -> None:
+        self.types = {"audio": np.dtype(kind)}
         self._logits = logits
         self.asked: list[np.ndarray[Any, Any]] = []
 
@@ -91,3 +94,42 @@ def test_logits_that_are_not_numbers_are_no_text(folder: Path, frame: int) -> No
 
     with pytest.raises(WorkerFailure, match="sample s-9: the logits hold NaN"):
         adapter.infer(Sample(0, "s-9", sound("a"), "audio/flac"))
+
+
+def test_a_half_precision_graph_gets_half_precision_audio(folder: Path) -> None:
+    """The audio comes in the graph's own type, and is otherwise the recording."""
+    session = _Fixed(_logits([0, 2]).astype(np.float16), "float16")
+    adapter = _adapter(folder, session)
+
+    assert adapter.infer(Sample(0, "s", sound("a"), "audio/flac")).text == _TOKENS[0] + _TOKENS[2]
+    assert session.asked[0].dtype == np.float16
+    assert session.asked[0].max() == 0.25
+
+
+class _Features(GraphSession):
+    """A graph exported without its features, with so many classes."""
+
+    inputs: Mapping[str, tuple[int | None, ...]] = {"input_values": (1, None)}
+    types: Mapping[str, np.dtype[Any]] = {"input_values": np.dtype("float32")}
+
+    def __init__(self, classes: int) -> None:
+        self.outputs = {"logits": (1, None, classes)}
+
+    def run(self, inputs: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(("classes", "fits"), [(3, False), (4, True), (5, True), (6, True), (7, False)])
+def test_tokens_that_a_tokenizer_adds_need_no_class(tmp_path: Path, classes: int, fits: bool) -> None:
+    """A model tuned on a vocab.json without <s> and </s> has no class for them, or it has: both are usual."""
+    written = {
+        "vocab.json": {"a": 0, "|": 1, "[UNK]": 2, "[PAD]": 3},
+        "tokenizer_config.json": {"pad_token": "[PAD]", "added_tokens_decoder": {"4": "<s>", "5": "</s>"}},
+        "preprocessor_config.json": {},
+    }
+    files = {name: tmp_path / name for name in written}
+    for name, value in written.items():
+        files[name].write_text(json.dumps(value))
+    declaration = ModelDeclaration(id="m", title="", license="", engine="x", adapter="ctc", dtype="float32")
+    with nullcontext() if fits else pytest.raises(WorkerFailure, match=f"{classes} classes, its vocabulary 6 tokens"):
+        CtcAdapter(CtcOptions()).open(Model(declaration, files, "cpu", tmp_path), _Features(classes))

@@ -20,6 +20,20 @@ _SAID = (
 )
 
 
+class Binding:
+    """An IOBinding whose device is the host."""
+
+    def __init__(self, real: Any) -> None:
+        self.real = real
+
+    def bind_output(self, name: str, device_type: str, device_id: int) -> None:
+        assert (device_type, device_id) == ("cuda" if name.startswith("present.") else "cpu", 0)
+        self.real.bind_output(name, "cpu", 0)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+
 class Session:
     """An InferenceSession with the CUDA provider in front."""
 
@@ -27,6 +41,7 @@ class Session:
         self, path: str, options: Any, providers: list[str], provider_options: list[Any], enable_fallback: bool
     ) -> None:
         assert (providers, enable_fallback) == ([CUDA], False)
+        assert PRELOADED, "CUDA's libraries from pip are not loaded"
         self._session = _REAL(path, options, [CPU])
         self._options = provider_options[0]
         if "gpu_external_alloc" in self._options:
@@ -54,9 +69,17 @@ class Session:
             self._free(self._allocate(WORKSPACE))
         return self._session.run(names, inputs)
 
+    def io_binding(self) -> Binding:
+        return Binding(self._session.io_binding())
+
+    def run_with_iobinding(self, binding: Binding) -> None:
+        self._session.run_with_iobinding(binding.real)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
 
 
+PRELOADED: list[bool] = []
+onnxruntime.preload_dlls = lambda: PRELOADED.append(True)
 onnxruntime.get_available_providers = lambda: [CUDA, CPU]
 onnxruntime.InferenceSession = Session

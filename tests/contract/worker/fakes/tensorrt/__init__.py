@@ -11,6 +11,7 @@ import enum
 import os
 import pickle
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,11 +66,15 @@ class _Graph:
 
     def __init__(self) -> None:
         self.data = b""
+        self.folder = ""
         self.session: Any = None
 
-    def load(self, data: bytes) -> None:
-        self.session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
-        self.data = data
+    def load(self, data: bytes, folder: str) -> None:
+        options = onnxruntime.SessionOptions()
+        if folder:
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+        self.session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        self.data, self.folder = data, folder
         self.inputs = [_Tensor(item) for item in self.session.get_inputs()]
         self.outputs = [_Tensor(item) for item in self.session.get_outputs()]
 
@@ -131,7 +136,7 @@ class Builder:
         shapes = config.profile.shapes
         if os.environ.get("FAKE_TENSORRT_BATCH"):
             shapes = {name: [(2, *shape[1:]) for shape in ranges] for name, ranges in shapes.items()}
-        return pickle.dumps((shapes, network.data))
+        return pickle.dumps((shapes, network.data, network.folder))
 
 
 class OnnxParser:
@@ -141,7 +146,7 @@ class OnnxParser:
 
     def parse(self, model: bytes, path: str | None = None) -> bool:
         try:
-            self._network.load(model)
+            self._network.load(model, str(Path(path).parent) if path else "")
         except Exception as error:  # noqa: BLE001  whatever the graph is
             self._errors.append(f"In node -1 with name:  and operator:  (parse): {error}")
         return not self._errors
@@ -172,9 +177,10 @@ class IExecutionContext:
         return all(least <= size <= most for least, size, most in zip(low, shape, high, strict=True))
 
     def get_tensor_shape(self, name: str) -> tuple[int, ...]:
-        frames = 1 + (self._shapes["audio"][1] - 400) // 160
-        fixed = next(tensor.shape for tensor in self._engine._graph.outputs if tensor.name == name)
-        return tuple(frames if size < 0 else size for size in fixed)
+        graph = self._engine._graph
+        nothing = {tensor.name: np.zeros(self._shapes[tensor.name], tensor.type) for tensor in graph.inputs}
+        (value,) = graph.session.run([name], nothing)
+        return tuple(value.shape)
 
     def set_tensor_address(self, name: str, memory: int) -> bool:
         self._addresses[name] = memory
@@ -198,9 +204,9 @@ class ICudaEngine:
     num_optimization_profiles = 1
 
     def __init__(self, plan: bytes, allocator: IGpuAllocator) -> None:
-        self._shapes, data = pickle.loads(plan)
+        self._shapes, data, folder = pickle.loads(plan)
         self._graph = _Graph()
-        self._graph.load(data)
+        self._graph.load(data, folder)
         self._tensors = [*self._graph.inputs, *self._graph.outputs]
         self._allocator = allocator
 
