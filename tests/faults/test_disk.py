@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -76,7 +78,8 @@ def fill(data: Path) -> Path:
 def test_a_full_disk_pauses_the_run_until_there_is_room(small_disk: Path, folder: Path) -> None:
     """The run becomes PAUSED, goes on by itself when space is freed, and its history is whole, in one segment.
 
-    Systemd is told all the time that the daemon lives.
+    Systemd is told all the time that the daemon lives. What the board read meanwhile is not kept in memory: it is
+    left out, which the history says.
     """
     with watched(folder) as (pings, by), running(folder, environment=by) as daemon, connect(daemon) as wire:
         plan = wire.plan(1500, delay_ms=2, text=TEXT)
@@ -97,6 +100,10 @@ def test_a_full_disk_pauses_the_run_until_there_is_room(small_disk: Path, folder
     assert finished.state == record_pb2.RUN_STATE_SUCCEEDED
     reached = [body(r).state.state for r in records if r.kind == record_pb2.RECORD_KIND_STATE]
     assert record_pb2.RUN_STATE_PAUSED in reached
+    times = [body(r).telemetry.telemetry.monotonic_ns for r in records if r.kind == record_pb2.RECORD_KIND_TELEMETRY]
+    assert max(after - before for before, after in pairwise(times)) > 1_000_000_000
+    said = [body(r).log.message for r in records if r.kind == record_pb2.RECORD_KIND_LOG]
+    assert re.search(r"\d+ readings of the board were left out: the disk was full", "\n".join(said))
     assert "RESUMED" not in [violation.reason for violation in finished.violations]
 
 
