@@ -207,3 +207,12 @@ def test_a_chatty_worker_leaves_only_its_last_64_kib(play: Play) -> None:
     tail = finished_of(records).failure.stderr_tail
     assert 60_000 < len(tail) <= 65_536
     assert tail.rstrip().endswith("19999")
+
+
+def test_last_words_that_are_no_text_take_no_more_room(play: Play) -> None:
+    """Bytes that are no UTF-8 become three each in the failure: 64 KiB of it are kept, not 192."""
+    _, _, records = play("sys.stderr.buffer.write(b'\\xff' * 100_000 + b'end')\nsys.stderr.flush()\nos._exit(9)")
+
+    tail = finished_of(records).failure.stderr_tail
+    assert 65_000 < len(tail.encode()) <= 65_536
+    assert tail.endswith("\N{REPLACEMENT CHARACTER}end")

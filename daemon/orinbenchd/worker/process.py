@@ -133,12 +133,13 @@ class WorkerProcess:
         return await self.stop(self._limits.reap_s)
 
     async def stderr_tail(self) -> str:
-        """Return the last 64 KiB of its output; call after its end."""
+        """Return the last of its output, at most 64 KiB in UTF-8; call after its end."""
         done, _ = await asyncio.wait({self._tail}, timeout=1.0)
         if not done:
             self._tail.cancel()  # a grandchild keeps the pipe open
             return ""
-        return self._tail.result().decode(errors="replace")
+        # What is no text takes three times the room as a replacement character.
+        return self._tail.result().decode(errors="replace").encode()[-_TAIL_BYTES:].decode(errors="ignore")
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
