@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,17 @@ from orinbench.v1 import artifact_pb2, record_pb2, run_pb2
 
 from tests.faults.played import play as make_runtime
 from tests.faults.validators import whole
-from tests.integration.harness import Daemon, Wire, check_history, connect, finished_of, reason_of, running, samples_of
+from tests.integration.harness import (
+    Daemon,
+    Wire,
+    body,
+    check_history,
+    connect,
+    finished_of,
+    reason_of,
+    running,
+    samples_of,
+)
 
 # Plays the worker's part up to `ready`, then three honest results, then whatever the test wants.
 _PRELUDE = """
@@ -207,6 +218,19 @@ def test_a_chatty_worker_leaves_only_its_last_64_kib(play: Play) -> None:
     tail = finished_of(records).failure.stderr_tail
     assert 60_000 < len(tail) <= 65_536
     assert tail.rstrip().endswith("19999")
+
+
+def test_a_worker_that_only_talks_is_hung(play: Play) -> None:
+    """Lines for people are no progress; the first thousand are kept, and one line tells how many were not."""
+    daemon, _, records = play("begin()\nwhile True: say(log=w.Log(level=1, message='x' * 4000))")
+
+    failure = finished_of(records).failure
+    assert failure.reason == "NO_PROGRESS"
+    lines = [body(record).log for record in records if record.kind == record_pb2.RECORD_KIND_LOG]
+    assert [line.origin for line in lines] == ["worker"] * 1000 + ["daemon"]
+    assert re.fullmatch(r"\d+ more lines of the worker's were left out: 1000 a segment are kept", lines[-1].message)
+    assert len(samples_of(records)) == 3
+    assert psutil.Process(daemon.pid).memory_info().rss < 200 << 20
 
 
 def test_last_words_that_are_no_text_take_no_more_room(play: Play) -> None:

@@ -24,6 +24,7 @@ from orinbenchd.worker.process import WorkerProcess
 PROTOCOL = 1
 WINDOW = 64
 MAX_BODY = 1 << 20
+MAX_LINES = 1000
 _HELLO = failpoint("worker.hello")
 _READY = failpoint("worker.ready")
 _RESULT = failpoint("worker.result")
@@ -52,18 +53,22 @@ class Session:
         self._received = live.run.accepted_samples
         self._ack_due = False
         self._expires = 0.0
+        # Lines it has said.
+        self._said = 0
         self._hung = False
         self._oom = OomCounter(worker.pid)
 
     async def run(self, prepare: worker_pb2.ToWorker) -> None:
         """Talk until every sample is durable. Raises Ended."""
         self._worker.channel.send(prepare)
+        self._progress()
         watchdog = asyncio.create_task(self._watch(), name=f"worker-{self._worker.pid}-watchdog")
         try:
             while await self._step():
                 pass
         finally:
             watchdog.cancel()
+            self._tell_left_out()
         # All that was appended before this is durable, and counted, once it returns.
         await self._live.log.flush()
         if self._live.run.accepted_samples != self._live.run.planned_samples:
@@ -82,7 +87,6 @@ class Session:
 
     async def _step(self) -> bool:
         """Take one message; False when the worker is done."""
-        self._expires = self._loop.time() + self._deadlines.seconds()
         try:
             message = await self._worker.channel.receive()
             if message is None:
@@ -109,7 +113,7 @@ class Session:
         elif kind == "ready":
             self._ready(message.ready)
         elif kind == "log":
-            self._live.say(message.log.level, "worker", message.log.message[:4096])
+            self._say(message.log)
         elif kind == "failure":
             raise Ended(message.failure)
         elif kind == "done":
@@ -118,7 +122,23 @@ class Session:
             return False
         else:
             raise Nonsense("a message without content")
+        if kind != "log":
+            self._progress()
         return True
+
+    def _progress(self) -> None:
+        self._expires = self._loop.time() + self._deadlines.seconds()
+
+    def _say(self, line: worker_pb2.Log) -> None:
+        """Record a line of the worker's. What it says is no progress, and there is an end to what is kept of it."""
+        self._said += 1
+        if self._said <= MAX_LINES:
+            self._live.say(line.level, "worker", line.message[:4096])
+
+    def _tell_left_out(self) -> None:
+        if self._said > MAX_LINES:
+            text = f"{self._said - MAX_LINES} more lines of the worker's were left out: {MAX_LINES} a segment are kept"
+            self._live.say(pb.LOG_LEVEL_WARNING, "daemon", text)
 
     def _phase(self, phase: worker_pb2.Phase) -> None:
         self._deadlines.enter(phase)
@@ -198,7 +218,7 @@ class Session:
         while True:
             left = self._expires - self._loop.time()
             if self._received - self._live.run.accepted_samples >= WINDOW:
-                self._expires = self._loop.time() + self._deadlines.seconds()
+                self._progress()
             elif left <= 0:
                 self._hung = True
                 await self._worker.kill()
