@@ -29,7 +29,8 @@ channel.send(w.FromWorker(phase=w.Phase(kind=w.PHASE_KIND_SAMPLING)))
 for index in range(prepare.first_index, prepare.planned_samples):
     while len(lines := readings.read_text().splitlines()) <= index:
         time.sleep(0.01)
-    sample = pb.SampleRecord(index=index, sample_id=f"s-{index:05}", segment=prepare.segment, window_ns=1)
+    sample = pb.SampleRecord(index=index, sample_id=f"s-{index:05}", segment=prepare.segment)
+    sample.start_monotonic_ns, sample.window_ns = time.monotonic_ns(), 1
     for name, value in json.loads(lines[index]).items():
         setattr(sample.memory, name, value)
     body = pb.RecordBody(sample=sample).SerializeToString()

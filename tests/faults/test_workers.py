@@ -39,8 +39,12 @@ channel = Channel(sock, receives=w.ToWorker)
 def say(**message):
     channel.send(w.FromWorker(**message))
 
-def result(index, sample_id=None, segment=1):
-    sample = pb.SampleRecord(index=index, sample_id=sample_id or f"s-{index:05}", segment=segment, window_ns=1)
+def result(index, sample_id=None, segment=1, start=None, window=1, **figures):
+    start = time.monotonic_ns() if start is None else start
+    sample = pb.SampleRecord(
+        index=index, sample_id=sample_id or f"s-{index:05}", segment=segment, start_monotonic_ns=start,
+        window_ns=window, **figures,
+    )
     say(result=w.Result(index=index, body=pb.RecordBody(sample=sample).SerializeToString()))
 
 def begin():
@@ -116,6 +120,13 @@ CASES = {
         "WORKER_NONSENSE",
         0,
     ),
+    "ready twice": ("begin(); say(ready=w.Ready()); time.sleep(600)", "CRASHED", "WORKER_NONSENSE", 3),
+    "a failure as large as a disk": (
+        "begin(); say(failure=pb.Failure(reason='X', message='x' * 2_000_000)); time.sleep(600)",
+        "CRASHED",
+        "WORKER_NONSENSE",
+        3,
+    ),
     "more results than planned": (
         "begin(); [result(i) for i in range(3, 11)]; time.sleep(600)",
         "CRASHED",
@@ -152,6 +163,27 @@ def test_a_bad_worker_fails_its_run_and_nothing_else(play: Play, name: str) -> N
         assert "no model" in failure.stderr_tail
     check_history(list(wire.watch(wire.create(wire.plan(5)).name)), 5)
     assert psutil.Process(daemon.pid).children(recursive=True) == []
+
+
+def test_figures_that_cannot_be_are_nonsense(play: Play) -> None:
+    """Windows that end before they begin, overlap, lie before the worker or in the future; audio of no length."""
+    said = {
+        "window=-(10**15)": "has a window of -1000000000000000 ns",
+        "start=2**62": "has a window of 1 ns from 4611686018427387904 on",
+        "start=2**62, window=2**62": "has a window of 4611686018427387904 ns",
+        "start=0, window=time.monotonic_ns() - 1": " ns from 0 on",
+        "start=time.monotonic_ns() - 10**9, window=10**9": "has a window of 1000000000 ns",
+        "audio_seconds=float('nan')": "is about nan s of audio",
+        "audio_seconds=float('inf')": "is about inf s of audio",
+        "audio_seconds=-3.0": "is about -3.0 s of audio",
+        "first_token_ns=-1": "has a part that took less than no time",
+        "stages=[pb.Stage(name='inference', duration_ns=-1)]": "has a part that took less than no time",
+    }
+    for figures, words in said.items():
+        _, _, records = play(f"begin(); result(3, {figures}); time.sleep(600)")
+        finished = whole(records, 10)
+        assert (finished.failure.reason, finished.accepted_samples) == ("WORKER_NONSENSE", 3), figures
+        assert words in finished.failure.message, figures
 
 
 @pytest.mark.parametrize(

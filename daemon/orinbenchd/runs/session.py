@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Callable, Iterator
 
 from google.protobuf.message import DecodeError
@@ -51,6 +53,8 @@ class Session:
         self._on_sample = on_sample
         self._loop = asyncio.get_running_loop()
         self._received = live.run.accepted_samples
+        # When the next window may begin at the earliest.
+        self._free_ns = time.monotonic_ns()
         self._ack_due = False
         self._expires = 0.0
         # Lines it has said.
@@ -100,6 +104,9 @@ class Session:
 
     def _take(self, message: worker_pb2.FromWorker) -> bool:
         kind = message.WhichOneof("message")
+        # It goes into one record; a result has its own limit.
+        if kind in ("ready", "failure") and message.ByteSize() > MAX_BODY:
+            raise Nonsense(f"{kind} in {message.ByteSize()} bytes (at most {MAX_BODY})")
         if kind == "result":
             self._result(message.result)
         elif kind == "phase":
@@ -147,6 +154,8 @@ class Session:
 
     def _ready(self, ready: worker_pb2.Ready) -> None:
         run = self._live.run
+        if run.state != pb.RUN_STATE_PREPARING:
+            raise Nonsense(f"ready while the run is {pb.RunState.Name(run.state).removeprefix('RUN_STATE_')}")
         run.model_facts.CopyFrom(ready.model_facts)
         noted = pb.Environment()
         noted.CopyFrom(run.environment)
@@ -184,8 +193,23 @@ class Session:
                 f"result {result.index} is about sample {sample.index} {sample.sample_id!r} of segment "
                 f"{sample.segment}, not {expected!r} of {segment}"
             )
+        self._check_figures(sample)
         self._received += 1
         return sample
+
+    def _check_figures(self, sample: pb.SampleRecord) -> None:
+        """See that the times could have been: windows of this segment, one after the other, by our own clock."""
+        start, window, now = sample.start_monotonic_ns, sample.window_ns, time.monotonic_ns()
+        if window < 0 or not self._free_ns <= start <= now - window:
+            raise Nonsense(
+                f"result {sample.index} has a window of {window} ns from {start} on; only between {self._free_ns} and "
+                f"{now} could one be"
+            )
+        if min([0, sample.first_token_ns, *(stage.duration_ns for stage in sample.stages)]) < 0:
+            raise Nonsense(f"result {sample.index} has a part that took less than no time")
+        if not (math.isfinite(sample.audio_seconds) and sample.audio_seconds >= 0):
+            raise Nonsense(f"result {sample.index} is about {sample.audio_seconds} s of audio")
+        self._free_ns = start + window
 
     def _durable(self, done: asyncio.Future[None], sample: pb.SampleRecord) -> None:
         if done.cancelled() or done.exception() is not None:
