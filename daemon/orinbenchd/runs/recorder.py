@@ -24,6 +24,8 @@ class Recorder:
         window_s = hub.sensor_window_s or profile.power_sensor_window_s
         self._telemetry = RunTelemetry(max_gap_s=hub.max_gap_s, sensor_window_s=window_s)
         self._known_energy: set[int] = set()
+        # Closed by what an earlier daemon wrote, which then died before it wrote these.
+        self._unwritten: dict[int, pb.EnergyRecord] = {}
         # Readings that came while the disk was full.
         self._left_out = 0
 
@@ -32,15 +34,18 @@ class Recorder:
         kind = body.WhichOneof("body")
         if kind == "energy":
             self._known_energy.add(body.energy.index)
+            self._unwritten.pop(body.energy.index, None)
         elif kind == "telemetry":
-            self._telemetry.add(body.telemetry.telemetry)
+            self._keep(self._telemetry.add(body.telemetry.telemetry))
         elif kind == "sample":
-            self._add_sample(body.sample)
+            self._keep(self._add_sample(body.sample))
         elif kind == "state" and body.state.state == pb.RUN_STATE_PREPARING and body.state.segment.number > 1:
-            self._telemetry.begin_segment()
+            self._keep(self._telemetry.begin_segment())
 
     def open(self) -> None:
         """Begin to record a segment."""
+        self._write(list(self._unwritten.values()))
+        self._unwritten.clear()
         if len(self._live.run.segments) > 1:
             self._write(self._telemetry.begin_segment())
         self._hub.add_listener(self._on_reading)
@@ -98,6 +103,9 @@ class Recorder:
             sample.window_ns,
             audio_s,
         )
+
+    def _keep(self, closed: list[pb.EnergyRecord]) -> None:
+        self._unwritten.update((energy.index, energy) for energy in closed)
 
     def _write(self, closed: list[pb.EnergyRecord]) -> None:
         for energy in closed:
