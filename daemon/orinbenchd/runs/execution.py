@@ -176,8 +176,14 @@ class Execution:
     def _note_clients(self, clients: Sequence[GpuClient]) -> None:
         """Keep the greatest row of the worker in the nvmap table, of the whole tree below us: a sandbox forks."""
         own = [client.memory_bytes for client in clients if client.source == "nvmap"]
-        if own:
-            keep_peaks(self._live.run.memory, pb.MemoryReading(peak_nvmap_bytes=sum(own)))
+        if not own:
+            return
+        memory = self._live.run.memory
+        before = memory.peak_nvmap_bytes
+        keep_peaks(memory, pb.MemoryReading(peak_nvmap_bytes=sum(own)))
+        if memory.peak_nvmap_bytes > before:
+            # It is in no record: the next daemon, should this one die, has it from here.
+            self._live.save()
 
     def _segment(self) -> pb.Segment:
         board = self._around.board

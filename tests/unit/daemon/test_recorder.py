@@ -16,6 +16,11 @@ from orinbenchd.runs.recorder import Recorder
 from orinbenchd.telemetry.hub import TelemetryHub
 
 NS = 1_000_000_000
+KINDS = {
+    "telemetry": pb.RECORD_KIND_TELEMETRY,
+    "sample": pb.RECORD_KIND_SAMPLE,
+    "energy": pb.RECORD_KIND_ENERGY,
+}
 
 
 def reading(at_s: float) -> pb.RecordBody:
@@ -40,7 +45,7 @@ async def taken_over(folder: Path, history: list[pb.RecordBody]) -> tuple[list[p
     )
     dead = LiveRun(writer, 1, run_pb2.Run(name="runs/a", planned_samples=2), lambda _: None)
     for record in history:
-        kind = pb.RecordKind.Value(f"RECORD_KIND_{record.WhichOneof('body').upper()}")
+        kind = KINDS[record.WhichOneof("body")]
         await dead.log.append(
             kind, record.SerializeToString(), record.sample.index if record.HasField("sample") else None
         )
