@@ -88,14 +88,25 @@ def _forbid_removal(folder: str) -> None:
         made.chmod(0)
 
 
+def _hold(folder: str, name: str, count: int) -> None:
+    file = (_folder(folder) / name).open("ab", buffering=0)
+    file.write(b"x" * count)
+    (_folder(folder) / name).unlink()
+    _HELD.append(file)
+
+
 def _spawn() -> None:
     subprocess.Popen(["sleep", "600"], start_new_session=True)
 
+
+# Files that are open as long as the worker lives.
+_HELD: list[Any] = []
 
 WAYS: dict[str, Callable[..., object]] = {
     "connect": _connect,
     "read": _read,
     "append": _append,
+    "hold": _hold,
     "forbid removal": _forbid_removal,
     "see": lambda pid: Path(f"/proc/{pid}").stat(),
     "signal": lambda pid: os.kill(pid, 0),

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
 import grpc
 import pytest
 from orinbench.v1 import artifact_pb2, record_pb2
 from orinbench_profiles import digest_bytes
+from orinbenchd.journal.writer import Writer
 
 from tests.faults.validators import Stream, durable
 from tests.integration.harness import Daemon, body, check_history, connect, reason_of, running
@@ -76,7 +82,8 @@ def fill(data: Path) -> Path:
 def test_a_full_disk_pauses_the_run_until_there_is_room(small_disk: Path, folder: Path) -> None:
     """The run becomes PAUSED, goes on by itself when space is freed, and its history is whole, in one segment.
 
-    Systemd is told all the time that the daemon lives.
+    Systemd is told all the time that the daemon lives. What the board read meanwhile is not kept in memory: it is
+    left out, which the history says.
     """
     with watched(folder) as (pings, by), running(folder, environment=by) as daemon, connect(daemon) as wire:
         plan = wire.plan(1500, delay_ms=2, text=TEXT)
@@ -97,6 +104,10 @@ def test_a_full_disk_pauses_the_run_until_there_is_room(small_disk: Path, folder
     assert finished.state == record_pb2.RUN_STATE_SUCCEEDED
     reached = [body(r).state.state for r in records if r.kind == record_pb2.RECORD_KIND_STATE]
     assert record_pb2.RUN_STATE_PAUSED in reached
+    times = [body(r).telemetry.telemetry.monotonic_ns for r in records if r.kind == record_pb2.RECORD_KIND_TELEMETRY]
+    assert max(after - before for before, after in pairwise(times)) > 1_000_000_000
+    said = [body(r).log.message for r in records if r.kind == record_pb2.RECORD_KIND_LOG]
+    assert re.search(r"\d+ readings of the board were left out: the disk was full", "\n".join(said))
     assert "RESUMED" not in [violation.reason for violation in finished.violations]
 
 
@@ -141,6 +152,35 @@ def test_a_stop_on_a_full_disk_is_an_orderly_one(small_disk: Path, folder: Path)
 
     check_history(records, 1500)
     durable([Stream(0, seen)], records)
+
+
+def test_a_full_disk_is_told_from_a_broken_one_wherever_it_is_met(small_disk: Path) -> None:
+    """Also where SQLite calls it an I/O error: its shared memory, which grows with the log, finds no room."""
+
+    async def fill_up(spare: int) -> tuple[list[bool], list[Exception]]:
+        full: list[bool] = []
+        fatal: list[Exception] = []
+        waits = asyncio.Event()
+        journal = small_disk / f"{spare}.sqlite"
+
+        def note(kept: list[Any], what: object) -> None:
+            kept.append(what)
+            waits.set()
+
+        writer = Writer(journal, partial(note, full), partial(note, fatal))
+        await writer.submit(lambda connection: connection.execute("CREATE TABLE t (x BLOB)"))
+        filler = fill(small_disk)
+        os.truncate(filler, filler.stat().st_size - spare * 4096)
+        done = writer.submit(lambda c: c.executemany("INSERT INTO t VALUES (?)", [(bytes(4000),)] * 5000).rowcount)
+        await asyncio.wait_for(waits.wait(), 60)
+        filler.unlink()
+        assert fatal or await done == 5000
+        await writer.close()
+        return full, fatal
+
+    # The second piece of the shared memory is due after some 4070 pages of the log.
+    for spare in (4070, 4072, 4074):
+        assert asyncio.run(fill_up(spare)) == ([True, False], []), f"{spare} pages are free"
 
 
 def test_a_daemon_killed_on_a_full_disk_comes_back(small_disk: Path, folder: Path) -> None:

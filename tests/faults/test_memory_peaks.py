@@ -12,6 +12,9 @@ import pytest
 from orinbench.v1 import record_pb2
 
 from tests.integration.harness import Daemon, check_history, connect, running
+from tests.jetson_sim import events, helper
+from tests.jetson_sim.builder import build
+from tests.jetson_sim.rig import write_profile
 
 # Each sample's reading comes from the file `readings`, a line a sample; the worker waits where there is none yet.
 _WORKER = """
@@ -29,7 +32,8 @@ channel.send(w.FromWorker(phase=w.Phase(kind=w.PHASE_KIND_SAMPLING)))
 for index in range(prepare.first_index, prepare.planned_samples):
     while len(lines := readings.read_text().splitlines()) <= index:
         time.sleep(0.01)
-    sample = pb.SampleRecord(index=index, sample_id=f"s-{index:05}", segment=prepare.segment, window_ns=1)
+    sample = pb.SampleRecord(index=index, sample_id=f"s-{index:05}", segment=prepare.segment)
+    sample.start_monotonic_ns, sample.window_ns = time.monotonic_ns(), 1
     for name, value in json.loads(lines[index]).items():
         setattr(sample.memory, name, value)
     body = pb.RecordBody(sample=sample).SerializeToString()
@@ -75,6 +79,33 @@ def test_a_daemon_that_dies_forgets_no_peak(folder: Path) -> None:
     assert (finished.memory.peak_reserved_bytes, finished.memory.peak_rss_bytes) == (900, 7)
     assert not finished.memory.HasField("peak_nvmap_bytes")
     assert not finished.memory.HasField("mem_available_dip_bytes")
+
+
+def test_a_daemon_that_dies_forgets_no_row_of_the_nvmap_table(folder: Path) -> None:
+    """The poll's peak is in no record, and still counts in the verdict after a SIGKILL and a smaller second segment."""
+    built = build(folder / "root", "agx-orin-32gb")
+    with helper.running(built.root) as power:
+        profile = str(write_profile(folder, built.board.profile))
+        daemon = Daemon(folder, root=str(built.root), profile=profile, power_socket=str(power.socket))
+        try:
+            daemon.start()
+            with connect(daemon) as wire:
+                run = wire.create(wire.plan(60, delay_ms=50))
+                wire.until_sample(run.name, 1)
+                events.gpu_client(built, name="python3", pid=5000, kb=2048)
+                events.process_stat(built, name="python3", pid=5000, parent=daemon.pid)
+                while not (now := wire.get(run.name)).memory.peak_nvmap_bytes:
+                    assert now.state == record_pb2.RUN_STATE_RUNNING
+                wire.until_sample(run.name, wire.get(run.name).accepted_samples + 1)
+            daemon.kill()
+            events.gpu_client_gone(built, pid=5000)
+            daemon.start()
+            with connect(daemon) as wire:
+                finished = check_history(list(wire.watch(run.name)), 60)
+        finally:
+            daemon.close()
+
+    assert finished.memory.peak_nvmap_bytes == 2 << 20
 
 
 @pytest.mark.parametrize(

@@ -276,9 +276,13 @@ def test_any_other_profile_marks_a_run_below_its_floor(folder: Path) -> None:
     assert len(found.voids) == 4
 
 
-def test_a_worker_that_fills_the_disk_is_ended(folder: Path, prying: Path) -> None:
-    """Over the limit the run fails as the model's, with figures; the scratch folder goes, although it was closed."""
-    tried = {"close": ["forbid removal", "~"], "fill": ["append", "~", "big", 8 << 20], "wait": ["wait"]}
+@pytest.mark.parametrize("way", ["append", "hold"])
+def test_a_worker_that_fills_the_disk_is_ended(folder: Path, prying: Path, way: str) -> None:
+    """Over the limit the run fails as the model's, with figures; the scratch folder goes, although it was closed.
+
+    So too when the file is removed and held open, where no folder shows it.
+    """
+    tried = {"close": ["forbid removal", "~"], "fill": [way, "~", "big", 8 << 20], "wait": ["wait"]}
     limits = {"worker_gib": 0.005}
     with running(folder, **settings(prying, "sandbox", limits=limits)) as daemon, connect(daemon) as wire:
         failure = finished_of(run(wire, attempts=tried)).failure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +13,10 @@ import psutil
 import pytest
 from orinbench.v1 import board_pb2, record_pb2
 
+from tests.faults.gpu import PlayedGpu
 from tests.faults.played import play
 from tests.faults.validators import finished_of, whole
-from tests.integration.harness import Daemon, Wire, connect, reason_of
+from tests.integration.harness import Daemon, Wire, check_history, connect, reason_of, running
 
 _WORKER = """
 import os, socket, sys
@@ -138,3 +140,85 @@ def test_a_gpu_that_is_lost_wedges_the_board_until_a_restart(folder: Path) -> No
         daemon.close()
 
     assert finished.failure.reason == "GPU_LOST"
+
+
+def test_a_gpu_that_nvml_has_lost_wedges_the_board(folder: Path) -> None:
+    """The run in work fails as the board's at once; the next daemon starts, its first run wedges the board again."""
+    gpu = PlayedGpu(folder)
+    daemon = Daemon(folder, profile=gpu.profile)
+    daemon.start(**gpu.environment)
+    try:
+        with connect(daemon) as wire:
+            plan = wire.plan(1000, delay_ms=20)
+            run = wire.create(plan)
+            wire.until_sample(run.name, 3)
+            gpu.becomes(lost=True)
+            first = finished_of(list(wire.watch(run.name)))
+            shown = board(wire)
+            refused(wire)
+        assert daemon.stop() == 0
+        daemon.start(**gpu.environment)
+        with connect(daemon) as wire:
+            assert "GPU is lost" in board(wire).identity.absent_reasons["gpus"]
+            checked = wire.board.CheckBoard(board_pb2.CheckBoardRequest())
+            second = finished_of(list(wire.watch(wire.create(plan).name)))
+            assert board(wire).state == board_pb2.BOARD_STATE_WEDGED
+        assert daemon.stop() == 0
+        gpu.becomes()
+        daemon.start(**gpu.environment)
+        with connect(daemon) as wire:
+            assert whole(list(wire.watch(wire.create(wire.plan(2)).name)), 2).state == record_pb2.RUN_STATE_SUCCEEDED
+    finally:
+        daemon.close()
+
+    assert first.accepted_samples < 1000
+    for failure in (first.failure, second.failure):
+        assert (failure.failure_class, failure.reason) == (record_pb2.FAILURE_CLASS_BOARD, "GPU_LOST")
+        assert "GPU is lost" in failure.message
+    assert shown.state == board_pb2.BOARD_STATE_WEDGED and "GPU is lost" in shown.state_reason
+    assert not checked.passed
+
+
+def test_a_competitor_with_any_name_is_told(folder: Path) -> None:
+    """A name that the kernel has cut inside a character is a competitor's like another, and the run goes on."""
+    gpu = PlayedGpu(folder)
+    code = (
+        "import ctypes, sys; ctypes.CDLL(None).prctl(15, 'x训练服务器'.encode(), 0, 0, 0); print(flush=True); input()"
+    )
+    with (
+        subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other,
+        running(folder, environment=gpu.environment, profile=gpu.profile) as daemon,
+        connect(daemon) as wire,
+    ):
+        assert other.stdout is not None
+        other.stdout.readline()
+        run = wire.create(wire.plan(60, delay_ms=20))
+        wire.until_sample(run.name, 3)
+        gpu.becomes(pids=[other.pid])
+        finished = check_history(list(wire.watch(run.name)), 60)
+        other.communicate(b"\n")
+
+    (told,) = [violation.message for violation in finished.violations if violation.reason == "COMPETITOR"]
+    assert "x训练服务\N{REPLACEMENT CHARACTER} (pid" in told
+
+
+def test_a_watch_that_fails_ends_the_run_at_once(folder: Path) -> None:
+    """Nobody watches the board any more: the run fails in mid-work, nothing follows its verdict, the next one works."""
+    gpu = PlayedGpu(folder)
+    with running(folder, environment=gpu.environment, profile=gpu.profile) as daemon, connect(daemon) as wire:
+        run = wire.create(wire.plan(1000, delay_ms=20))
+        wire.until_sample(run.name, 3)
+        gpu.becomes(broken=True)
+        failed = finished_of(list(wire.watch(run.name)))
+        gpu.becomes()
+        # Its telemetry would follow the verdict of the first run.
+        assert whole(list(wire.watch(wire.create(wire.plan(20, delay_ms=20)).name)), 20).violations
+        again = list(wire.watch(run.name))
+
+    assert (failed.failure.failure_class, failed.failure.reason) == (
+        record_pb2.FAILURE_CLASS_INFRASTRUCTURE,
+        "DAEMON_ERROR",
+    )
+    assert "the driver answers nonsense" in failed.failure.message
+    assert 3 < failed.accepted_samples < 1000
+    assert finished_of(again) == failed

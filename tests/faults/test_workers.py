@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,17 @@ from orinbench.v1 import artifact_pb2, record_pb2, run_pb2
 
 from tests.faults.played import play as make_runtime
 from tests.faults.validators import whole
-from tests.integration.harness import Daemon, Wire, check_history, connect, finished_of, reason_of, running, samples_of
+from tests.integration.harness import (
+    Daemon,
+    Wire,
+    body,
+    check_history,
+    connect,
+    finished_of,
+    reason_of,
+    running,
+    samples_of,
+)
 
 # Plays the worker's part up to `ready`, then three honest results, then whatever the test wants.
 _PRELUDE = """
@@ -28,8 +39,12 @@ channel = Channel(sock, receives=w.ToWorker)
 def say(**message):
     channel.send(w.FromWorker(**message))
 
-def result(index, sample_id=None, segment=1):
-    sample = pb.SampleRecord(index=index, sample_id=sample_id or f"s-{index:05}", segment=segment, window_ns=1)
+def result(index, sample_id=None, segment=1, start=None, window=1, **figures):
+    start = time.monotonic_ns() if start is None else start
+    sample = pb.SampleRecord(
+        index=index, sample_id=sample_id or f"s-{index:05}", segment=segment, start_monotonic_ns=start,
+        window_ns=window, **figures,
+    )
     say(result=w.Result(index=index, body=pb.RecordBody(sample=sample).SerializeToString()))
 
 def begin():
@@ -105,6 +120,13 @@ CASES = {
         "WORKER_NONSENSE",
         0,
     ),
+    "ready twice": ("begin(); say(ready=w.Ready()); time.sleep(600)", "CRASHED", "WORKER_NONSENSE", 3),
+    "a failure as large as a disk": (
+        "begin(); say(failure=pb.Failure(reason='X', message='x' * 2_000_000)); time.sleep(600)",
+        "CRASHED",
+        "WORKER_NONSENSE",
+        3,
+    ),
     "more results than planned": (
         "begin(); [result(i) for i in range(3, 11)]; time.sleep(600)",
         "CRASHED",
@@ -141,6 +163,27 @@ def test_a_bad_worker_fails_its_run_and_nothing_else(play: Play, name: str) -> N
         assert "no model" in failure.stderr_tail
     check_history(list(wire.watch(wire.create(wire.plan(5)).name)), 5)
     assert psutil.Process(daemon.pid).children(recursive=True) == []
+
+
+def test_figures_that_cannot_be_are_nonsense(play: Play) -> None:
+    """Windows that end before they begin, overlap, lie before the worker or in the future; audio of no length."""
+    said = {
+        "window=-(10**15)": "has a window of -1000000000000000 ns",
+        "start=2**62": "has a window of 1 ns from 4611686018427387904 on",
+        "start=2**62, window=2**62": "has a window of 4611686018427387904 ns",
+        "start=0, window=time.monotonic_ns() - 1": " ns from 0 on",
+        "start=time.monotonic_ns() - 10**9, window=10**9": "has a window of 1000000000 ns",
+        "audio_seconds=float('nan')": "is about nan s of audio",
+        "audio_seconds=float('inf')": "is about inf s of audio",
+        "audio_seconds=-3.0": "is about -3.0 s of audio",
+        "first_token_ns=-1": "has a part that took less than no time",
+        "stages=[pb.Stage(name='inference', duration_ns=-1)]": "has a part that took less than no time",
+    }
+    for figures, words in said.items():
+        _, _, records = play(f"begin(); result(3, {figures}); time.sleep(600)")
+        finished = whole(records, 10)
+        assert (finished.failure.reason, finished.accepted_samples) == ("WORKER_NONSENSE", 3), figures
+        assert words in finished.failure.message, figures
 
 
 @pytest.mark.parametrize(
@@ -207,3 +250,25 @@ def test_a_chatty_worker_leaves_only_its_last_64_kib(play: Play) -> None:
     tail = finished_of(records).failure.stderr_tail
     assert 60_000 < len(tail) <= 65_536
     assert tail.rstrip().endswith("19999")
+
+
+def test_a_worker_that_only_talks_is_hung(play: Play) -> None:
+    """Lines for people are no progress; the first thousand are kept, and one line tells how many were not."""
+    daemon, _, records = play("begin()\nwhile True: say(log=w.Log(level=1, message='x' * 4000))")
+
+    failure = finished_of(records).failure
+    assert failure.reason == "NO_PROGRESS"
+    lines = [body(record).log for record in records if record.kind == record_pb2.RECORD_KIND_LOG]
+    assert [line.origin for line in lines] == ["worker"] * 1000 + ["daemon"]
+    assert re.fullmatch(r"\d+ more lines of the worker's were left out: 1000 a segment are kept", lines[-1].message)
+    assert len(samples_of(records)) == 3
+    assert psutil.Process(daemon.pid).memory_info().rss < 200 << 20
+
+
+def test_last_words_that_are_no_text_take_no_more_room(play: Play) -> None:
+    """Bytes that are no UTF-8 become three each in the failure: 64 KiB of it are kept, not 192."""
+    _, _, records = play("sys.stderr.buffer.write(b'\\xff' * 100_000 + b'end')\nsys.stderr.flush()\nos._exit(9)")
+
+    tail = finished_of(records).failure.stderr_tail
+    assert 65_000 < len(tail.encode()) <= 65_536
+    assert tail.endswith("\N{REPLACEMENT CHARACTER}end")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import grpc
@@ -242,6 +244,36 @@ def test_list_records_and_runs_are_paged(wire: Wire) -> None:
         if not token:
             break
     assert listed == names[::-1]
+
+
+def test_a_page_of_runs_is_small_however_much_their_workers_said(idle_daemon: Daemon) -> None:
+    """Failed runs are listed without their standard error, which GetRun has; a page that is full by bytes ends."""
+    idle_daemon.start()
+    with connect(idle_daemon) as wire:
+        name = wire.create(wire.plan(2)).name
+        list(wire.watch(name))
+    assert idle_daemon.stop() == 0
+    # As two hundred workers would leave them that wrote a lot, and said much of why they failed.
+    with closing(sqlite3.connect(idle_daemon.folder / "data" / "journal.sqlite")) as journal, journal:
+        row = journal.execute("SELECT id, number, request_id, plan, state, run FROM runs").fetchone()
+        run = run_pb2.Run.FromString(row[5])
+        run.failure.stderr_tail, run.failure.message = "x" * 65536, "y" * 32768
+        for number in range(10, 210):
+            run.name = f"runs/null-{number}"
+            values = (f"null-{number}", number, f"r-{number}", row[3], row[4], run.SerializeToString())
+            journal.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", values)
+    idle_daemon.start()
+    with connect(idle_daemon) as wire:
+        pages = [wire.runs.ListRuns(run_pb2.ListRunsRequest(page_size=200))]
+        while token := pages[-1].next_page_token:
+            pages.append(wire.runs.ListRuns(run_pb2.ListRunsRequest(page_size=200, page_token=token)))
+        tail = wire.get("runs/null-10").failure.stderr_tail
+
+    listed = [run for page in pages for run in page.runs]
+    assert [run.name for run in listed] == [f"runs/null-{number}" for number in range(209, 9, -1)] + [name]
+    assert not any(run.failure.stderr_tail for run in listed)
+    assert max(page.ByteSize() for page in pages) < 2 << 20
+    assert len(tail) == 65536
 
 
 def test_the_worker_process_is_gone_after_the_run(daemon: Daemon) -> None:

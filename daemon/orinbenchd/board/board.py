@@ -26,6 +26,9 @@ from orinbenchd.telemetry import nvml
 #: How often mode, limits, temperatures and throttle counters are looked at during a run.
 WATCH_INTERVAL_S = 0.5
 
+#: Why a run fails whose GPU does not answer any more: no later run could be trusted on it. Workers say it too.
+GPU_LOST = "GPU_LOST"
+
 _log = structlog.get_logger(__name__)
 
 
@@ -165,6 +168,7 @@ class Board:
         """Yield violations as they happen, until the caller stops. Start it right after `acquire`.
 
         `on_own` is told at each poll for competitors which of the GPU's clients are this process and its children.
+        Raises BoardRefusedError when the GPU is lost.
         """
         monitor = Monitor(self._look(None), self.profile.temperature_limit_c, self.profile.lock_clocks)
         due = asyncio.get_running_loop().time()
@@ -181,8 +185,10 @@ class Board:
 
     async def _poll(self, on_own: Callable[[Sequence[GpuClient]], None]) -> list[GpuClient] | None:
         self._family.look()
-        everyone = known(await self.gpu_clients())
-        if everyone is None:
+        everyone = await self.gpu_clients()
+        if isinstance(everyone, nvml.GpuLost):
+            raise BoardRefusedError(Failure(failure_class=checks.BOARD, reason=GPU_LOST, message=everyone.reason))
+        if isinstance(everyone, Absent):
             return None
         others = self._family.strangers(everyone)
         theirs = {client.pid for client in others}
@@ -214,7 +220,10 @@ class Board:
 
     async def _gpu_checks(self) -> list[Check]:
         node = [checks.gpu_node_check(self.root)] if self.tegra else []
-        return [*node, checks.gpu_clients_check(await self.competitors(), self.profile.official)]
+        others = await self.competitors()
+        if isinstance(others, nvml.GpuLost):
+            return [*node, checks.gpu_lost_check(others.reason)]
+        return [*node, checks.gpu_clients_check(others, self.profile.official)]
 
     async def _helper_state(self) -> Fact[str]:
         if self._helper_socket is None:
@@ -276,10 +285,13 @@ def preflight_failure(found: Sequence[Check]) -> Failure:
     """Make the failure of a refused run: class policy if nothing but policy stood in the way."""
     failed = [check for check in found if check.result == checks.FAILED]
     board = any(check.failure_class == checks.BOARD for check in failed)
+    reason = "PREFLIGHT_FAILED" if board else "GPU_IN_USE"
+    if any(check.name == checks.GPU_LOST for check in failed):
+        reason = GPU_LOST
     lines = [f"{check.name}: expected {check.expected}, found {check.found} ({check.hint})" for check in failed]
     return Failure(
         failure_class=checks.BOARD if board else checks.POLICY,
-        reason="PREFLIGHT_FAILED" if board else "GPU_IN_USE",
+        reason=reason,
         message="the board refused the run: " + "; ".join(lines),
         checks=found,
     )

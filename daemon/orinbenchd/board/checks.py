@@ -24,6 +24,9 @@ UNKNOWN = CheckResult.CHECK_RESULT_UNKNOWN
 BOARD = FailureClass.FAILURE_CLASS_BOARD
 POLICY = FailureClass.FAILURE_CLASS_POLICY
 
+#: The check that is only there when the GPU is lost.
+GPU_LOST = "gpu_lost"
+
 _GIB = 2**30
 T = TypeVar("T")
 
@@ -108,6 +111,18 @@ def gpu_clients_check(clients: Fact[list[GpuClient]], strict: bool) -> Check:
         if strict:
             check.result = FAILED
     return check
+
+
+def gpu_lost_check(reason: str) -> Check:
+    """Say that the GPU is lost: whatever else holds, no run can be trusted on it."""
+    return Check(
+        name=GPU_LOST,
+        result=FAILED,
+        failure_class=BOARD,
+        expected="a GPU that answers",
+        found=reason,
+        hint="restart the board",
+    )
 
 
 def disk_check(folder: Path, floor_gib: float) -> Check:

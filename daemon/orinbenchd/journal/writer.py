@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import queue
+import shutil
 import sqlite3
 import threading
 import time
@@ -29,6 +30,8 @@ Work = Callable[[sqlite3.Connection], Any]
 Item = tuple[Work, "asyncio.Future[Any]"]
 _RETRY_S = 1.0
 _BATCH = 256
+# With less than this the disk is full, whatever an error is called.
+_NO_ROOM = 1 << 20
 log = structlog.get_logger("journal")
 _BEFORE_COMMIT = failpoint("journal.commit.before")
 _COMMITTED = failpoint("journal.commit.after")
@@ -64,6 +67,7 @@ class Writer:
         # It waits for room on the disk: alive, but what is submitted now is not done soon.
         self.full = False
         self._loop = asyncio.get_running_loop()
+        self._path = path
         self._connection = open_writer(path)
         self._on_full = on_full
         self._on_fatal = on_fatal
@@ -146,7 +150,7 @@ class Writer:
                 self.times.note(time.monotonic() - began)
                 break
             except sqlite3.OperationalError as error:
-                if not is_disk_full(error):
+                if not self._is_disk_full(error):
                     raise
                 if not self.full:
                     self.full = True
@@ -159,6 +163,15 @@ class Writer:
             self._loop.call_soon_threadsafe(self._on_full, False)
         self._loop.call_soon_threadsafe(_resolve, batch, results)
         return True
+
+    def _is_disk_full(self, error: sqlite3.OperationalError) -> bool:
+        """Tell a full disk from a broken one, by the words: Python 3.10 has no error codes of SQLite's.
+
+        SQLITE_FULL is one; a shared memory file that cannot grow is SQLITE_IOERR, so the disk is asked too.
+        """
+        if "database or disk is full" in str(error):
+            return True
+        return "disk I/O error" in str(error) and shutil.disk_usage(self._path.parent).free < _NO_ROOM
 
     def _transaction(self, batch: list[Item]) -> list[Any]:
         execute = self._connection.execute
@@ -182,11 +195,6 @@ class Writer:
                 execute("ROLLBACK")
             raise
         return results
-
-
-def is_disk_full(error: sqlite3.OperationalError) -> bool:
-    """Tell a full disk (SQLITE_FULL) from other failures."""
-    return "database or disk is full" in str(error)
 
 
 def _no_journal() -> Unavailable:

@@ -12,7 +12,7 @@ from orinbench.v1.board_pb2 import GpuClient
 from orinbench_profiles import ModelDeclaration, parse_model
 
 from orinbenchd.artifacts.resolutions import Resolutions
-from orinbenchd.board.board import BoardRefusedError
+from orinbenchd.board.board import GPU_LOST, BoardRefusedError
 from orinbenchd.board.violations import violation
 from orinbenchd.errors import NotFound
 from orinbenchd.failpoints import failpoint
@@ -32,8 +32,6 @@ _ACQUIRED = failpoint("run.preflight.passed")
 _FINISHING = failpoint("run.finishing")
 _SETTLED = failpoint("run.settled")
 _CONCLUDED = failpoint("run.concluded")
-# The worker's own word that the GPU does not answer any more: no later run could be trusted on it.
-_GPU_LOST = "GPU_LOST"
 
 _METHODS = {
     pb.MEMORY_METHOD_TORCH_RESERVED: "torch-reserved",
@@ -88,7 +86,7 @@ class Execution:
             return False, None
         except (Ended, BoardRefusedError) as ended:
             failed = ended.failure
-            if failed.failure_class == pb.FAILURE_CLASS_BOARD and failed.reason == _GPU_LOST:
+            if failed.failure_class == pb.FAILURE_CLASS_BOARD and failed.reason == GPU_LOST:
                 self._around.on_wedged(failed.message)
             return False, failed
         except Wedged as wedged:
@@ -155,13 +153,19 @@ class Execution:
     async def _recording(self) -> AsyncIterator[None]:
         self._recorder.open()
         watch = asyncio.create_task(self._watch_board(), name=f"run-{self._live.run_id}-board")
+        watch.add_done_callback(self._unwatched)
         try:
             yield
         finally:
+            self._recorder.close()
             watch.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await watch
-            self._recorder.close()
+
+    def _unwatched(self, watch: asyncio.Task[None]) -> None:
+        """End the attempt when the watch failed: nobody would see what happens to the board any more."""
+        if not watch.cancelled() and watch.exception() is not None and self._task is not None:
+            self._task.cancel()
 
     async def _watch_board(self) -> None:
         async for found in self._around.board.watch(self._around.hub.latest, self._note_clients):
@@ -172,8 +176,14 @@ class Execution:
     def _note_clients(self, clients: Sequence[GpuClient]) -> None:
         """Keep the greatest row of the worker in the nvmap table, of the whole tree below us: a sandbox forks."""
         own = [client.memory_bytes for client in clients if client.source == "nvmap"]
-        if own:
-            keep_peaks(self._live.run.memory, pb.MemoryReading(peak_nvmap_bytes=sum(own)))
+        if not own:
+            return
+        memory = self._live.run.memory
+        before = memory.peak_nvmap_bytes
+        keep_peaks(memory, pb.MemoryReading(peak_nvmap_bytes=sum(own)))
+        if memory.peak_nvmap_bytes > before:
+            # It is in no record: the next daemon, should this one die, has it from here.
+            self._live.save()
 
     def _segment(self) -> pb.Segment:
         board = self._around.board

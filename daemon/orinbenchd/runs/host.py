@@ -132,7 +132,7 @@ class WorkerHost:
 
     async def _limit(self, worker: WorkerProcess, own: Folders) -> None:
         """Kill a worker that writes more than it may."""
-        used = await own.overfull()
+        used = await own.overfull(worker.pid)
         text = (
             f"the worker wrote {used / _GIB:.3g} GiB to its scratch folder and its model's cache: "
             f"limits.worker_gib allows {own.max_bytes / _GIB:.3g}"

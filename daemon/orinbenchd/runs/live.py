@@ -38,6 +38,7 @@ class LiveRun:
         # Of all accepted samples: timed windows, and the audio where its length is known.
         self.window_ns = 0
         self.audio_seconds = 0.0
+        self._writer = writer
         self._sign = sign
         self._failure = run.failure if run.HasField("failure") else None
 
@@ -55,6 +56,11 @@ class LiveRun:
     def ended(self) -> bool:
         """Whether nothing more will come."""
         return self.run.state in machine.TERMINAL
+
+    @property
+    def disk_full(self) -> bool:
+        """Whether what is recorded now waits for room on the disk."""
+        return self._writer.full
 
     def enqueue(self, insert: Callable[[sqlite3.Connection], T | None]) -> asyncio.Future[T | None]:
         """Journal a new run and its first record together; `insert` adds it, or returns why it does not."""

@@ -24,21 +24,28 @@ class Recorder:
         window_s = hub.sensor_window_s or profile.power_sensor_window_s
         self._telemetry = RunTelemetry(max_gap_s=hub.max_gap_s, sensor_window_s=window_s)
         self._known_energy: set[int] = set()
+        # Closed by what an earlier daemon wrote, which then died before it wrote these.
+        self._unwritten: dict[int, pb.EnergyRecord] = {}
+        # Readings that came while the disk was full.
+        self._left_out = 0
 
     def replay(self, body: pb.RecordBody) -> None:
         """Take a record of an earlier segment, so that sums and peaks go over the whole run."""
         kind = body.WhichOneof("body")
         if kind == "energy":
             self._known_energy.add(body.energy.index)
+            self._unwritten.pop(body.energy.index, None)
         elif kind == "telemetry":
-            self._telemetry.add(body.telemetry.telemetry)
+            self._keep(self._telemetry.add(body.telemetry.telemetry))
         elif kind == "sample":
-            self._add_sample(body.sample)
+            self._keep(self._add_sample(body.sample))
         elif kind == "state" and body.state.state == pb.RUN_STATE_PREPARING and body.state.segment.number > 1:
-            self._telemetry.begin_segment()
+            self._keep(self._telemetry.begin_segment())
 
     def open(self) -> None:
         """Begin to record a segment."""
+        self._write(list(self._unwritten.values()))
+        self._unwritten.clear()
         if len(self._live.run.segments) > 1:
             self._write(self._telemetry.begin_segment())
         self._hub.add_listener(self._on_reading)
@@ -57,6 +64,7 @@ class Recorder:
     def close(self) -> None:
         """Stop recording; put the summary into the run."""
         self._hub.remove_listener(self._on_reading)
+        self._tell_left_out()
         self._live.run.telemetry.CopyFrom(self._telemetry.summary())
 
     def check_coverage(self) -> None:
@@ -68,9 +76,20 @@ class Recorder:
             self._live.violate(found)
 
     def _on_reading(self, reading: Telemetry) -> None:
+        if self._live.disk_full:
+            # Nobody knows for how long: it would fill memory. A gap in the record is one in the energy too.
+            self._left_out += 1
+            return
+        self._tell_left_out()
         record = pb.TelemetryRecord(telemetry=reading)
         self._live.log.append(pb.RECORD_KIND_TELEMETRY, records.telemetry_body(record))
         self._write(self._telemetry.add(reading))
+
+    def _tell_left_out(self) -> None:
+        if self._left_out:
+            text = f"{self._left_out} readings of the board were left out: the disk was full"
+            self._live.say(pb.LOG_LEVEL_WARNING, "daemon", text)
+            self._left_out = 0
 
     def _add_sample(self, sample: pb.SampleRecord) -> list[pb.EnergyRecord]:
         if not self._profile.module_power_rails:
@@ -84,6 +103,9 @@ class Recorder:
             sample.window_ns,
             audio_s,
         )
+
+    def _keep(self, closed: list[pb.EnergyRecord]) -> None:
+        self._unwritten.update((energy.index, energy) for energy in closed)
 
     def _write(self, closed: list[pb.EnergyRecord]) -> None:
         for energy in closed:

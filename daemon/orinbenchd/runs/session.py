@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Callable, Iterator
 
 from google.protobuf.message import DecodeError
@@ -24,6 +26,7 @@ from orinbenchd.worker.process import WorkerProcess
 PROTOCOL = 1
 WINDOW = 64
 MAX_BODY = 1 << 20
+MAX_LINES = 1000
 _HELLO = failpoint("worker.hello")
 _READY = failpoint("worker.ready")
 _RESULT = failpoint("worker.result")
@@ -50,20 +53,26 @@ class Session:
         self._on_sample = on_sample
         self._loop = asyncio.get_running_loop()
         self._received = live.run.accepted_samples
+        # When the next window may begin at the earliest.
+        self._free_ns = time.monotonic_ns()
         self._ack_due = False
         self._expires = 0.0
+        # Lines it has said.
+        self._said = 0
         self._hung = False
         self._oom = OomCounter(worker.pid)
 
     async def run(self, prepare: worker_pb2.ToWorker) -> None:
         """Talk until every sample is durable. Raises Ended."""
         self._worker.channel.send(prepare)
+        self._progress()
         watchdog = asyncio.create_task(self._watch(), name=f"worker-{self._worker.pid}-watchdog")
         try:
             while await self._step():
                 pass
         finally:
             watchdog.cancel()
+            self._tell_left_out()
         # All that was appended before this is durable, and counted, once it returns.
         await self._live.log.flush()
         if self._live.run.accepted_samples != self._live.run.planned_samples:
@@ -82,7 +91,6 @@ class Session:
 
     async def _step(self) -> bool:
         """Take one message; False when the worker is done."""
-        self._expires = self._loop.time() + self._deadlines.seconds()
         try:
             message = await self._worker.channel.receive()
             if message is None:
@@ -96,6 +104,9 @@ class Session:
 
     def _take(self, message: worker_pb2.FromWorker) -> bool:
         kind = message.WhichOneof("message")
+        # It goes into one record; a result has its own limit.
+        if kind in ("ready", "failure") and message.ByteSize() > MAX_BODY:
+            raise Nonsense(f"{kind} in {message.ByteSize()} bytes (at most {MAX_BODY})")
         if kind == "result":
             self._result(message.result)
         elif kind == "phase":
@@ -109,7 +120,7 @@ class Session:
         elif kind == "ready":
             self._ready(message.ready)
         elif kind == "log":
-            self._live.say(message.log.level, "worker", message.log.message[:4096])
+            self._say(message.log)
         elif kind == "failure":
             raise Ended(message.failure)
         elif kind == "done":
@@ -118,7 +129,23 @@ class Session:
             return False
         else:
             raise Nonsense("a message without content")
+        if kind != "log":
+            self._progress()
         return True
+
+    def _progress(self) -> None:
+        self._expires = self._loop.time() + self._deadlines.seconds()
+
+    def _say(self, line: worker_pb2.Log) -> None:
+        """Record a line of the worker's. What it says is no progress, and there is an end to what is kept of it."""
+        self._said += 1
+        if self._said <= MAX_LINES:
+            self._live.say(line.level, "worker", line.message[:4096])
+
+    def _tell_left_out(self) -> None:
+        if self._said > MAX_LINES:
+            text = f"{self._said - MAX_LINES} more lines of the worker's were left out: {MAX_LINES} a segment are kept"
+            self._live.say(pb.LOG_LEVEL_WARNING, "daemon", text)
 
     def _phase(self, phase: worker_pb2.Phase) -> None:
         self._deadlines.enter(phase)
@@ -127,6 +154,8 @@ class Session:
 
     def _ready(self, ready: worker_pb2.Ready) -> None:
         run = self._live.run
+        if run.state != pb.RUN_STATE_PREPARING:
+            raise Nonsense(f"ready while the run is {pb.RunState.Name(run.state).removeprefix('RUN_STATE_')}")
         run.model_facts.CopyFrom(ready.model_facts)
         noted = pb.Environment()
         noted.CopyFrom(run.environment)
@@ -164,8 +193,23 @@ class Session:
                 f"result {result.index} is about sample {sample.index} {sample.sample_id!r} of segment "
                 f"{sample.segment}, not {expected!r} of {segment}"
             )
+        self._check_figures(sample)
         self._received += 1
         return sample
+
+    def _check_figures(self, sample: pb.SampleRecord) -> None:
+        """See that the times could have been: windows of this segment, one after the other, by our own clock."""
+        start, window, now = sample.start_monotonic_ns, sample.window_ns, time.monotonic_ns()
+        if window < 0 or not self._free_ns <= start <= now - window:
+            raise Nonsense(
+                f"result {sample.index} has a window of {window} ns from {start} on; only between {self._free_ns} and "
+                f"{now} could one be"
+            )
+        if min([0, sample.first_token_ns, *(stage.duration_ns for stage in sample.stages)]) < 0:
+            raise Nonsense(f"result {sample.index} has a part that took less than no time")
+        if not (math.isfinite(sample.audio_seconds) and sample.audio_seconds >= 0):
+            raise Nonsense(f"result {sample.index} is about {sample.audio_seconds} s of audio")
+        self._free_ns = start + window
 
     def _durable(self, done: asyncio.Future[None], sample: pb.SampleRecord) -> None:
         if done.cancelled() or done.exception() is not None:
@@ -198,7 +242,7 @@ class Session:
         while True:
             left = self._expires - self._loop.time()
             if self._received - self._live.run.accepted_samples >= WINDOW:
-                self._expires = self._loop.time() + self._deadlines.seconds()
+                self._progress()
             elif left <= 0:
                 self._hung = True
                 await self._worker.kill()

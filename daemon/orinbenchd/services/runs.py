@@ -19,6 +19,8 @@ from orinbenchd.services.interceptor import caller
 
 BOOKMARK_S = 10.0
 _PAGE = failpoint("watch.page")
+# From here on a page is full, whatever was asked for: any client takes an answer of 4 MiB.
+_ANSWER_BYTES = 2 << 20
 # The largest number SQLite has.
 _LAST_SEQ = 2**63 - 1
 
@@ -52,8 +54,17 @@ class RunService(run_pb2_grpc.RunServiceServicer):
         size = page_size(request.page_size, 50, 200)
         before = page_cursor(request.page_token)
         found = await self._manager.page(before, size + 1, list(request.states))
-        token = str(found[size - 1][0]) if len(found) > size else ""
-        return run_pb2.ListRunsResponse(runs=[run for _, run in found[:size]], next_page_token=token)
+        shown: list[run_pb2.Run] = []
+        left = _ANSWER_BYTES
+        for _, run in found[:size]:
+            if run.HasField("failure"):
+                run.failure.ClearField("stderr_tail")
+            left -= run.ByteSize()
+            if shown and left < 0:
+                break
+            shown.append(run)
+        token = str(found[len(shown) - 1][0]) if len(found) > len(shown) else ""
+        return run_pb2.ListRunsResponse(runs=shown, next_page_token=token)
 
     async def CancelRun(self, request: run_pb2.CancelRunRequest, context: Context) -> run_pb2.CancelRunResponse:
         """Stop a run."""
@@ -84,7 +95,7 @@ class RunService(run_pb2_grpc.RunServiceServicer):
         number, _ = await self._manager.records_of(request.name)
         cursor = page_cursor(request.page_token) or 0
         found: list[pb.Record] = []
-        while len(found) < size:
+        while len(found) < size and sum(len(record.body) for record in found) < _ANSWER_BYTES:
             page = await self._manager.reader.page(number, cursor)
             if not page:
                 break

@@ -60,6 +60,7 @@ class TelemetryHub:
         self._annotate = annotate
         self._listeners: list[Listener] = []
         self._latest: Telemetry | None = None
+        self._failing = False
         self._ticked = asyncio.Event()
         self._over = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -94,7 +95,7 @@ class TelemetryHub:
         await asyncio.gather(*(source.close() for source in self._sources))
 
     def latest(self) -> Telemetry | None:
-        """Return the latest reading, or None before the first tick. Not to be changed by the caller."""
+        """Return the latest reading, None where there is none, as before the first tick. Not to be changed."""
         return self._latest
 
     def add_listener(self, listener: Listener) -> None:
@@ -130,7 +131,14 @@ class TelemetryHub:
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(until_grid(self.interval_s, self.interval_s / 5))
-            self._latest = self._merge()
+            try:
+                self._latest = self._merge()
+            except Exception:  # noqa: BLE001 - a fault of ours in one reading must not end all that follow
+                if not self._failing:
+                    _log.exception("no reading could be made")
+                self._failing, self._latest = True, None
+                continue
+            self._failing = False
             for listener in list(self._listeners):
                 self._tell(listener, self._latest)
             self._wake()

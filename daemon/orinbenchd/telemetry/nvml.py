@@ -18,6 +18,10 @@ RAIL = "GPU_BOARD"
 _MHZ = 1_000_000
 
 
+class GpuLost(Absent):
+    """The GPU does not answer any more. Only a restart of the board brings it back."""
+
+
 def _open() -> Fact[Any]:
     """Return the pynvml module with NVML initialised, or why not. To initialise it again costs nothing."""
     try:
@@ -36,18 +40,23 @@ def gpu_names() -> Fact[list[str]]:
     lib = _open()
     if isinstance(lib, Absent):
         return lib
-    handles = [lib.nvmlDeviceGetHandleByIndex(index) for index in range(lib.nvmlDeviceGetCount())]
-    return [lib.nvmlDeviceGetName(handle) for handle in handles] or Absent("NVML knows no GPU")
+    try:
+        handles = [lib.nvmlDeviceGetHandleByIndex(index) for index in range(lib.nvmlDeviceGetCount())]
+        return [lib.nvmlDeviceGetName(handle) for handle in handles] or Absent("NVML knows no GPU")
+    except lib.NVMLError as error:
+        return Absent(f"NVML does not name the GPUs: {error}")
 
 
 def clients() -> Fact[list[GpuClient]]:
-    """Return the processes on the first GPU, as far as NVML shows them."""
+    """Return the processes on the first GPU, as far as NVML shows them; GpuLost when it is lost."""
     lib = _open()
     if isinstance(lib, Absent):
         return lib
     try:
         handle = lib.nvmlDeviceGetHandleByIndex(0)
         rows = lib.nvmlDeviceGetComputeRunningProcesses(handle) + lib.nvmlDeviceGetGraphicsRunningProcesses(handle)
+    except lib.NVMLError_GpuIsLost as error:
+        return GpuLost(f"NVML does not reach the GPU: {error}")
     except lib.NVMLError as error:
         return Absent(f"NVML does not list processes: {error}")
     return [
@@ -58,7 +67,8 @@ def clients() -> Fact[list[GpuClient]]:
 
 def _process_name(pid: int) -> str:
     try:
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+        # The kernel cuts a long name after 15 bytes, in the middle of a character too.
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return "?"  # it ended, or lives in another PID namespace
 
@@ -92,6 +102,8 @@ class NvmlSource(PolledSource):
     def _put(self, read: Callable[[], None]) -> None:
         try:
             read()
+        except self._lib.NVMLError_GpuIsLost:
+            raise  # not this quantity: there is no GPU any more, and an empty reading would pass for a good one
         except self._lib.NVMLError:
             return  # this GPU or driver does not give it: it stays absent
 

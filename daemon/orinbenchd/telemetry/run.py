@@ -63,6 +63,7 @@ class RunTelemetry:
             self._throttle_past[name] = self._throttle_past.get(name, 0) + rise
         self._throttle_first.clear()
         self._throttle_rise.clear()
+        self._memory_first = None
         return self._records(self._meter.begin_segment())
 
     def finish(self) -> list[EnergyRecord]:

@@ -27,6 +27,8 @@ class SysfsSource(PolledSource):
         self._gpu: Path | None = None
         self._gpu_load: Path | None = None
         self._modes = nvpmodel.read_modes(root)
+        # Not at the first reading: a run that is taken up at the start is counted with it before that.
+        self.sensor_window_s = sensors.sensor_window_s(root)
 
     def sample(self) -> Telemetry:
         """Read once."""
@@ -51,7 +53,6 @@ class SysfsSource(PolledSource):
         self._counters = sensors.find_throttle_counters(self._root)
         self._gpu = clocks.gpu_devfreq(self._root)
         self._gpu_load = clocks.gpu_load_file(self._root)
-        self.sensor_window_s = sensors.sensor_window_s(self._root)
         self._found = True
 
     def _read_memory(self, reading: Telemetry) -> None:

@@ -12,6 +12,8 @@ from orinbench.internal.v1 import worker_pb2
 
 _LENGTH = struct.Struct(">I")
 MAX_FRAME = 8 << 20
+# How long the worker may take to read what is on its way when the channel is closed.
+_CLOSE_S = 0.5
 
 
 class Nonsense(Exception):
@@ -53,7 +55,14 @@ class Channel:
         self._writer.write(_LENGTH.pack(len(data)) + data)
 
     async def close(self) -> None:
-        """Close this end: the worker exits when it sees that."""
+        """Close this end: the worker exits when it sees that. What one that does not read has not taken is dropped."""
         self._writer.close()
+        closed = asyncio.ensure_future(self._writer.wait_closed())
+        if not (await asyncio.wait({closed}, timeout=_CLOSE_S))[0]:
+            self.abort()
         with contextlib.suppress(OSError):
-            await self._writer.wait_closed()
+            await closed
+
+    def abort(self) -> None:
+        """Close this end at once."""
+        self._writer.transport.abort()

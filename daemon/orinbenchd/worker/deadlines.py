@@ -1,4 +1,4 @@
-"""Deadlines by progress: how long a worker may be silent in each phase."""
+"""Deadlines by progress: how long a worker may go on in each phase without any."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PER_TOKEN_S = 2.0
 
 
 class DeadlineKeeper:
-    """Gives the seconds within which the next message must come."""
+    """Gives the seconds within which the next step must come: a phase, ready, a result."""
 
     def __init__(self, limits: Deadlines) -> None:
         self._limits = limits
@@ -35,7 +35,7 @@ class DeadlineKeeper:
         self._windows.append(window_s)
 
     def seconds(self) -> float:
-        """Return the deadline of the next message."""
+        """Return the deadline of the next step."""
         limits = self._limits
         if self._phase == worker_pb2.PHASE_KIND_UNSPECIFIED:
             return limits.start_s

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 _LOOK_S = 1.0
 
 
@@ -25,10 +27,12 @@ class Folders:
     cache: Path
     max_bytes: int
 
-    async def overfull(self) -> int:
-        """Return how many bytes are in them as soon as that is more than may be."""
+    async def overfull(self, pid: int) -> int:
+        """Return how many bytes the worker `pid` has in them as soon as that is more than may be."""
+        devices = {folder.stat().st_dev for folder in (self.scratch, self.cache)}
         while True:
             used = sum([await asyncio.to_thread(used_bytes, folder) for folder in (self.scratch, self.cache)])
+            used += await asyncio.to_thread(removed_bytes, pid, devices)
             if used > self.max_bytes:
                 return used
             await asyncio.sleep(_LOOK_S)
@@ -62,6 +66,26 @@ def used_bytes(folder: Path) -> int:
             except OSError:
                 continue  # gone while we looked
     return used
+
+
+def removed_bytes(pid: int, devices: set[int]) -> int:
+    """Return what removed files occupy there that a process or a descendant holds open: no folder shows them."""
+    try:
+        process = psutil.Process(pid)
+        pids = [pid, *(child.pid for child in process.children(recursive=True))]
+    except psutil.Error:
+        return 0
+    held: dict[tuple[int, int], int] = {}
+    for path in (Path(f"/proc/{each}/fd") for each in pids):
+        try:
+            for link in path.iterdir():
+                # What the descriptor leads to, not what its name says: that is gone.
+                found = link.stat()
+                if found.st_nlink == 0 and found.st_dev in devices:
+                    held[found.st_dev, found.st_ino] = found.st_blocks * 512
+        except OSError:
+            continue  # gone while we looked
+    return sum(held.values())
 
 
 def remove_tree(folder: Path) -> None:

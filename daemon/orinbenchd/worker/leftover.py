@@ -76,7 +76,7 @@ def _at_work(data_dir: Path) -> Iterator[int]:
 def _began(pid: int) -> str:
     """Return when a process began, in clock ticks since boot; empty if there is none, or only its exit code is left."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return ""
     return "" if fields[0] in "ZX" else fields[19]

@@ -46,6 +46,13 @@ class WorkerProcess:
     ) -> WorkerProcess:
         """Start a worker in a runtime. Raises OSError when the program cannot be executed."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        # Before there is a process that nobody would end if this were cancelled.
+        try:
+            channel = await Channel.open(ours)
+        except BaseException:
+            ours.close()
+            theirs.close()
+            raise
         (read_end, write_end), (info, info_write) = os.pipe(), os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -57,7 +64,7 @@ class WorkerProcess:
                 env=worker_environment(view.scratch, packages, gpu=view.gpu),
             )  # fmt: skip
         except BaseException:
-            ours.close()
+            channel.abort()
             os.close(read_end)
             os.close(info)
             raise
@@ -66,16 +73,19 @@ class WorkerProcess:
             os.close(write_end)
             os.close(info_write)
         tail = asyncio.create_task(_keep_tail(read_end), name=f"worker-{process.pid}-stderr")
-        worker = cls(process, await Channel.open(ours), tail, limits)
+        worker = cls(process, channel, tail, limits)
+        told = asyncio.create_task(_keep_tail(info), name=f"worker-{process.pid}-sandbox")
         try:
             # Nothing without a sandbox; and when none could be made, which standard error then tells. One that stands
-            # still says nothing: the deadline for the worker's first word ends it.
-            with contextlib.suppress(asyncio.TimeoutError):
-                if said := await asyncio.wait_for(_keep_tail(info), limits.start_s):
-                    worker._inside = _Inside(json.loads(said)["child-pid"])
+            # still says nothing: the deadline for the worker's first word ends it. Not by wait_for, which up to
+            # Python 3.11 may lose a cancellation.
+            if (await asyncio.wait({told}, timeout=limits.start_s))[0] and (said := told.result()):
+                worker._inside = _Inside(json.loads(said)["child-pid"])
         except BaseException:
             await worker.kill()
             raise
+        finally:
+            told.cancel()
         return worker
 
     @property
@@ -133,12 +143,13 @@ class WorkerProcess:
         return await self.stop(self._limits.reap_s)
 
     async def stderr_tail(self) -> str:
-        """Return the last 64 KiB of its output; call after its end."""
+        """Return the last of its output, at most 64 KiB in UTF-8; call after its end."""
         done, _ = await asyncio.wait({self._tail}, timeout=1.0)
         if not done:
             self._tail.cancel()  # a grandchild keeps the pipe open
             return ""
-        return self._tail.result().decode(errors="replace")
+        # What is no text takes three times the room as a replacement character.
+        return self._tail.result().decode(errors="replace").encode()[-_TAIL_BYTES:].decode(errors="ignore")
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -71,7 +71,7 @@ class RunServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListRuns(self, request, context):
-        """Newest first, paged.
+        """Newest first, paged; without failure.stderr_tail, which GetRun has. A page may hold fewer than asked for.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

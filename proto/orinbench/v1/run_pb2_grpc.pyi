@@ -38,7 +38,7 @@ class RunServiceStub:
         orinbench.v1.run_pb2.ListRunsRequest,
         orinbench.v1.run_pb2.ListRunsResponse,
     ]
-    """Newest first, paged."""
+    """Newest first, paged; without failure.stderr_tail, which GetRun has. A page may hold fewer than asked for."""
 
     CancelRun: grpc.UnaryUnaryMultiCallable[
         orinbench.v1.run_pb2.CancelRunRequest,
@@ -86,7 +86,7 @@ class RunServiceAsyncStub:
         orinbench.v1.run_pb2.ListRunsRequest,
         orinbench.v1.run_pb2.ListRunsResponse,
     ]
-    """Newest first, paged."""
+    """Newest first, paged; without failure.stderr_tail, which GetRun has. A page may hold fewer than asked for."""
 
     CancelRun: grpc.aio.UnaryUnaryMultiCallable[
         orinbench.v1.run_pb2.CancelRunRequest,
@@ -140,7 +140,7 @@ class RunServiceServicer(metaclass=abc.ABCMeta):
         request: orinbench.v1.run_pb2.ListRunsRequest,
         context: _ServicerContext,
     ) -> typing.Union[orinbench.v1.run_pb2.ListRunsResponse, collections.abc.Awaitable[orinbench.v1.run_pb2.ListRunsResponse]]:
-        """Newest first, paged."""
+        """Newest first, paged; without failure.stderr_tail, which GetRun has. A page may hold fewer than asked for."""
 
     @abc.abstractmethod
     def CancelRun(

@@ -13,7 +13,8 @@ import pytest
 from orinbench.v1.telemetry_pb2 import SourceState, Telemetry
 from orinbenchd.telemetry.hub import TelemetryHub
 from orinbenchd.telemetry.psutil_source import PsutilSource
-from orinbenchd.telemetry.source import PolledSource, Source, SourceAbsentError
+from orinbenchd.telemetry.source import PolledSource, Snapshot, Source, SourceAbsentError
+from structlog.testing import capture_logs
 
 TICK_S = 0.05
 
@@ -153,6 +154,32 @@ def test_a_failing_and_a_missing_source_say_why() -> None:
     assert (broken.state, broken.reason) == (SourceState.SOURCE_STATE_DOWN, "OSError: the sensor answers nonsense")
     assert (missing.state, missing.reason) == (SourceState.SOURCE_STATE_ABSENT, "no such device")
     assert (ok.state, ok.reason) == (SourceState.SOURCE_STATE_OK, "")
+
+
+def test_a_reading_that_cannot_be_made_is_none_and_is_logged_once() -> None:
+    """Whatever a source hands out: telemetry says nothing for so long, tells why, and goes on."""
+    source = Fixed("a", Telemetry(fan_pct=1))
+    good, calls = source.read, []
+
+    def bad() -> Snapshot:
+        calls.append(1)
+        raise ValueError("nobody thought of this")
+
+    async def run() -> tuple[Telemetry | None, Telemetry]:
+        async with hub_of([source]) as hub:
+            await nth(hub, 2)
+            source.read = bad  # type: ignore[method-assign]
+            while len(calls) < 3:
+                await asyncio.sleep(TICK_S / 5)
+            latest, source.read = hub.latest(), good  # type: ignore[method-assign]
+            return latest, await nth(hub, 1)
+
+    with capture_logs() as said:
+        latest, later = asyncio.run(asyncio.wait_for(run(), 20))
+
+    assert latest is None
+    assert later.fan_pct == 1
+    assert [line["event"] for line in said] == ["no reading could be made"]
 
 
 @pytest.mark.parametrize(("rails", "power"), [(["A", "B"], 3.5), (["A"], 1.5), (["A", "B", "C"], None), ([], None)])

@@ -13,6 +13,8 @@ from orinbenchd.board.rootfs import Absent
 from orinbenchd.telemetry import nvml
 from orinbenchd.telemetry.hub import TelemetryHub
 
+from tests.faults import gpu
+
 HAS_GPU = Path("/dev/nvidia0").exists()
 
 
@@ -28,9 +30,10 @@ async def first_reading() -> Telemetry:
     raise AssertionError("the hub closed")
 
 
-def test_every_name_we_use_is_in_the_library() -> None:
-    """Functions and constants of NVML that our code names exist in nvidia-ml-py."""
-    names = set(re.findall(r"\b((?:nvml|NVML)\w+)", Path(nvml.__file__).read_text()))
+@pytest.mark.parametrize("file", [nvml.__file__, gpu.__file__])
+def test_every_name_we_use_is_in_the_library(file: str) -> None:
+    """Functions, constants and errors of NVML that our code and its played stand-in name exist in nvidia-ml-py."""
+    names = set(re.findall(r"\b((?:nvml|NVML)\w+)", Path(file).read_text()))
     used = {name for name in names if name not in ("NVML", "nvml")}
 
     assert "nvmlDeviceGetPowerUsage" in used

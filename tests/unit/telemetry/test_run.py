@@ -91,6 +91,18 @@ def test_counters_of_several_segments_add_up() -> None:
     assert dict(made.summary().throttle_event_deltas) == {"oc3": 3}
 
 
+def test_memory_of_another_boot_is_no_dip() -> None:
+    """Less free memory after a reboot is where the new segment begins; the deepest fall within one counts."""
+    made = run()
+    made.add(at(0, memory_available_bytes=1000))
+    made.add(at(1, memory_available_bytes=800))
+    made.begin_segment()
+    made.add(at(0, memory_available_bytes=500))
+    made.add(at(1, memory_available_bytes=400))
+
+    assert made.summary().memory_available_dip_bytes == 200
+
+
 def test_a_run_fed_from_its_records_again_gives_the_same() -> None:
     """Rebuilding after a restart is feeding the same readings and samples again."""
     first, second = run(), run()

@@ -42,6 +42,14 @@ async def when(hub: TelemetryHub, holds: Callable[[Telemetry], bool]) -> Telemet
     raise AssertionError("the hub closed")
 
 
+def test_the_sensors_window_is_known_before_the_first_reading(tmp_path: Path) -> None:
+    """A run that an earlier daemon left is taken up before telemetry begins, and counts with the kernel's figure."""
+    board = build(tmp_path / "root", "agx-orin-32gb")
+    hub = make_hub(board.root, load_hardware(board.board.profile).declaration, helper_socket=None)
+
+    assert hub.sensor_window_s == 0.43
+
+
 def source(reading: Telemetry, name: str) -> SourceStatus:
     return next(status for status in reading.sources if status.name == name)
 
