@@ -230,6 +230,23 @@ def test_a_verdict_counts_the_results_that_were_under_way(folder: Path) -> None:
     assert (finished.failure.reason, finished.accepted_samples) == ("WORKER_EXITED", 3)
 
 
+def test_who_sees_a_verdict_may_act_on_it_at_once(folder: Path) -> None:
+    """Between the verdict's commit and the daemon's tidying up a run can be resumed, and its artifacts removed."""
+    python = make_runtime(folder / "python", _PRELUDE + "begin(); os._exit(7)")
+    slow = {"ORINBENCH_FAILPOINTS": "journal.commit.before=sleep(300)"}
+    with (
+        running(folder, environment=slow, runtimes={"default": {"python": str(python)}}) as daemon,
+        connect(daemon) as wire,
+    ):
+        run = wire.create(wire.plan(10))
+        first = finished_of(list(wire.watch(run.name)))
+        wire.runs.ResumeRun(run_pb2.ResumeRunRequest(name=run.name))
+        again = finished_of(list(wire.watch(run.name)))
+        wire.artifacts.DeleteArtifact(artifact_pb2.DeleteArtifactRequest(digest=run.plan.inputs_digest))
+
+    assert again.record_count > first.record_count
+
+
 def test_a_missing_interpreter_is_one_clear_failure(folder: Path) -> None:
     """A runtime whose interpreter is not there fails the run as infrastructure; path, key and remedy are named."""
     runtimes = {"default": {"python": sys.executable}, "gone": {"python": str(folder / "nowhere")}}

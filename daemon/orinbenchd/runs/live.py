@@ -14,6 +14,7 @@ from orinbench.v1 import run_pb2
 from orinbenchd.journal.writer import Writer
 from orinbenchd.runs import machine, records
 from orinbenchd.runs.log import RunLog
+from orinbenchd.runs.names import id_of
 from orinbenchd.runs.peaks import keep_peaks
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class LiveRun:
     @property
     def run_id(self) -> str:
         """The last part of its name."""
-        return self.run.name.removeprefix("runs/")
+        return id_of(self.run.name)
 
     @property
     def status(self) -> machine.Status:
@@ -56,6 +57,11 @@ class LiveRun:
     def ended(self) -> bool:
         """Whether nothing more will come."""
         return self.run.state in machine.TERMINAL
+
+    @property
+    def settled(self) -> bool:
+        """Whether it has ended and its verdict is durable: clients may know."""
+        return self.ended and self.log.durable_seq == self.log.last_seq
 
     @property
     def disk_full(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterator
@@ -36,6 +35,7 @@ from orinbenchd.journal.writer import Writer
 from orinbenchd.runs import lifetimes, machine, queue, table
 from orinbenchd.runs.execution import Execution
 from orinbenchd.runs.live import LiveRun
+from orinbenchd.runs.names import id_of, new_id
 from orinbenchd.runs.plan import Checked, check_fields, check_plan, digests_of
 from orinbenchd.runs.recorder import Recorder
 from orinbenchd.runs.retention import Retention
@@ -136,7 +136,7 @@ class RunManager:
             checked = await self._look_through(request.plan)
             _CHECKED()
             run = run_pb2.Run(
-                name=f"runs/{_new_id(request.plan.model_id)}",
+                name=f"runs/{new_id(request.plan.model_id)}",
                 plan=request.plan,
                 state=pb.RUN_STATE_QUEUED,
                 planned_samples=checked.samples,
@@ -158,7 +158,7 @@ class RunManager:
 
     async def get(self, name: str) -> run_pb2.Run:
         """Return a run as it is now. Raises NotFound."""
-        live = self._live.get(_run_id(name))
+        live = self._live.get(id_of(name))
         return self._shown(live) if live is not None else (await self._stored(name))[1]
 
     async def page(self, before: int | None, limit: int, states: list[pb.RunState]) -> list[tuple[int, run_pb2.Run]]:
@@ -168,7 +168,7 @@ class RunManager:
 
     async def cancel(self, name: str, reason: str) -> run_pb2.Run:
         """Stop a run. Raises NotFound, FailedPrecondition."""
-        live = self._live.get(_run_id(name))
+        live = self._live.get(id_of(name))
         if live is None:
             run = (await self._stored(name))[1]
             if run.state != pb.RUN_STATE_CANCELLED:
@@ -188,8 +188,10 @@ class RunManager:
         """Let a failed run go on in a new segment. Raises NotFound, FailedPrecondition."""
         self._check_taking()
         async with self._gate:
-            if _run_id(name) in self._live:
-                raise _forbidden(self._live[_run_id(name)].run, "it has not failed")
+            if (live := self._live.get(id_of(name))) is not None:
+                if not live.settled:
+                    raise _forbidden(live.run, "it has not failed")
+                self._forget(live)
             number, run = await self._stored(name)
             if run.state != pb.RUN_STATE_FAILED or not machine.resumable(run.failure):
                 raise _forbidden(run, "only a run that failed as hung, crashed, board or infrastructure can go on")
@@ -212,7 +214,7 @@ class RunManager:
         """
         async with self._gate:
             users: dict[str, str] = {}
-            for live in list(self._live.values()):
+            for live in [live for live in self._live.values() if not live.settled]:
                 try:
                     needed = await asyncio.to_thread(digests_of, live.run.plan, self._around.store)
                 except (InvalidArgument, DeclarationError) as error:
@@ -223,7 +225,7 @@ class RunManager:
 
     async def records_of(self, name: str) -> tuple[int, LiveRun | None]:
         """Return the run's number in the journal and the run itself while it is unfinished. Raises NotFound."""
-        live = self._live.get(_run_id(name))
+        live = self._live.get(id_of(name))
         return (live.number, live) if live is not None else ((await self._stored(name))[0], None)
 
     @contextlib.contextmanager
@@ -378,12 +380,14 @@ class RunManager:
         return self._recorders.get(live.run_id) or Recorder(live, self._around.hub, self._profile.declaration)
 
     def _forget(self, live: LiveRun) -> None:
-        if live.unwatched is not None:
-            live.unwatched.cancel()
-        if live.unbegun is not None:
-            live.unbegun.cancel()
-        if self._live.pop(live.run_id, None) is not None:
-            self.ended[pb.RunState.Name(live.run.state).removeprefix("RUN_STATE_").lower()] += 1
+        for timer in (live.unwatched, live.unbegun):
+            if timer is not None:
+                timer.cancel()
+        # Resumed by who saw the verdict first, it is another one by now.
+        if self._live.get(live.run_id) is not live:
+            return
+        del self._live[live.run_id]
+        self.ended[pb.RunState.Name(live.run.state).removeprefix("RUN_STATE_").lower()] += 1
         self._recorders.pop(live.run_id, None)
         self._queue_moved()
 
@@ -402,18 +406,18 @@ class RunManager:
         return shown
 
     def _now(self, run: run_pb2.Run) -> run_pb2.Run:
-        live = self._live.get(_run_id(run.name))
+        live = self._live.get(id_of(run.name))
         return run if live is None else self._shown(live)
 
     async def _stored(self, name: str) -> tuple[int, run_pb2.Run]:
-        found = await self.reader.run(_run_id(name))
+        found = await self.reader.run(id_of(name))
         if found is not None:
             return found
         text = f"there is no run {name[:160]!r} on this board"
-        removed = await self.reader.ask(lambda connection: table.removed(connection, _run_id(name)))
+        removed = await self.reader.ask(lambda connection: table.removed(connection, id_of(name)))
         if removed is not None:
             when = datetime.fromtimestamp(removed[0] / 1e9, timezone.utc)
-            text = f"run {_run_id(name)} was removed on {when:%Y-%m-%d at %H:%M} UTC: {removed[1]}"
+            text = f"run {id_of(name)} was removed on {when:%Y-%m-%d at %H:%M} UTC: {removed[1]}"
         elif kept := broken(self._around.config.journal):
             text += f"; its journal was once damaged, and what could not be saved is there in {kept[-1].name}"
         raise NotFound("RUN_NOT_FOUND", text, run=name[:160])
@@ -483,15 +487,6 @@ class RunManager:
 def _log_refused(task: asyncio.Task[run_pb2.Run]) -> None:
     if not task.cancelled() and task.exception() is not None:
         log.info("not cancelled", reason=str(task.exception()))
-
-
-def _new_id(model_id: str) -> str:
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    return f"{model_id[:40]}-{stamp}-{secrets.token_hex(3)}"
-
-
-def _run_id(name: str) -> str:
-    return name.removeprefix("runs/")
 
 
 def _forbidden(run: run_pb2.Run, why: str) -> FailedPrecondition:

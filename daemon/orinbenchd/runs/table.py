@@ -8,6 +8,7 @@ from typing import NamedTuple
 from orinbench.v1 import run_pb2
 
 from orinbenchd.runs import machine
+from orinbenchd.runs.names import id_of
 
 
 class Taken(NamedTuple):
@@ -43,8 +44,7 @@ def insert(connection: sqlite3.Connection, number: int, request_id: str, plan: b
     """Add a run; when the request id is taken, change nothing and return what took it."""
     if (found := taken(connection, request_id)) is not None:
         return found
-    run_id = run.name.removeprefix("runs/")
-    row = (run_id, number, request_id, plan, run.state, run.SerializeToString())
+    row = (id_of(run.name), number, request_id, plan, run.state, run.SerializeToString())
     connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
     return None
 

@@ -27,6 +27,7 @@ from orinbenchd.errors import (
     invalid_field,
     to_status,
 )
+from orinbenchd.runs.names import id_of
 
 log = structlog.get_logger("rpc")
 
@@ -196,7 +197,7 @@ def _bind_run(request: Any) -> None:
     """Put the run that a call is about on its lines of the log."""
     name = getattr(request, "name", "")
     if isinstance(name, str) and name.startswith("runs/"):
-        structlog.contextvars.bind_contextvars(run=name.removeprefix("runs/")[:_WIDEST])
+        structlog.contextvars.bind_contextvars(run=id_of(name)[:_WIDEST])
 
 
 def _decode(data: Any, parse: Callable[[Any], Any]) -> Any:
