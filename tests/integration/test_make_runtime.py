@@ -24,6 +24,7 @@ OFFERED = [
     ("numpy", "1.26.4"),
     ("numpy", "2.2.6"),
     ("transformers", "5.1.0"),
+    ("safetensors", "0.5.0"),
 ]
 
 

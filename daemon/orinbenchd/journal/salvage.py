@@ -35,6 +35,8 @@ _SALVAGED = failpoint("journal.salvaged")
 _MOVED = failpoint("journal.salvage.moved")
 
 Row = tuple[Any, ...]
+# Tried one by one; a damaged page may claim any number.
+_MOST_ROWS = 1_000_000
 # What a row gives whose bytes changed: another type, text that is none, a message that is none.
 _UNREADABLE = (sqlite3.Error, DecodeError, TypeError)
 
@@ -202,7 +204,11 @@ def _read(connection: sqlite3.Connection, table: str) -> Iterator[Row]:
         with suppress(sqlite3.DatabaseError):
             for rowid, *row in connection.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid {order}"):  # noqa: S608
                 found[rowid] = tuple(row)
-    for rowid in range(1, max(found, default=0)):
+    # Up to Python 3.10 not even the row before a bad one comes.
+    last = max(found, default=0)
+    with suppress(sqlite3.DatabaseError):
+        last = max(last, connection.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0)  # noqa: S608
+    for rowid in range(1, min(last, _MOST_ROWS) + 1):
         if rowid not in found:
             with suppress(sqlite3.DatabaseError):
                 for row in connection.execute(f"SELECT * FROM {table} WHERE rowid = ?", (rowid,)):  # noqa: S608

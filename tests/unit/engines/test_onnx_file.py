@@ -65,7 +65,10 @@ def test_the_field_numbers_are_those_of_onnx() -> None:
         assert (
             kind == "model" or {number for number, message in fields.items() if message in tensors_in} <= wanted.keys()
         )
-    for number, name in onnx_file._FLOATING.items():
+    # An older onnx does not know the newest types.
+    known = onnx_file._FLOATING.keys() & set(TensorProto.DataType.values())
+    assert len(known) > 6
+    for number, name in ((number, onnx_file._FLOATING[number]) for number in known):
         theirs = TensorProto.DataType.Name(number).replace("DOUBLE", "FLOAT64").lower()
         assert theirs.removesuffix("32") == name.replace("_", "").removesuffix("32")
 
