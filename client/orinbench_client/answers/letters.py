@@ -102,13 +102,16 @@ def _forms(count: int) -> _Forms:
     ended = rf"(?<!\w){_OPEN}(?P<ended>(?:{safe}){word_end}|(?:{doubtful}){sign_end}){_DENIAL}"
     # In Persian the verb stands last.
     before_verb = rf"(?<!\w){_OPEN}(?P<verb>{any_}){_CLOSE}\s+(?:است|هست|می ?باشد|خواهد بود)(?!\w)"
+    # "B is the correct answer", "ب درست است": where a sentence begins, so that "A or B is" names none.
+    rightness = r"(?:is\s+(?:the\s+)?(?:correct|right|best|answer)|(?:پاسخ\s+|جواب\s+)?(?:درست|صحیح)\s+است)(?!\w)"
+    alone = rf"(?:^|(?<=[.:;!،؛] )){_OPEN}(?P<alone>{any_}){_CLOSE}\s+{rightness}"
     subject = rf"{_NOUN}(?:\s+(?!(?:not|never|cannot)\b)\w+){{0,2}}?\s*"
     verb = r"(?:\bis|\bbe|:|=)"
     more = rf"(?:[,،;؛/&]\s*{_CONNECTIVE}?|{_CONNECTIVE})\s*"
     beside = rf"(?:{safe}){word_end}|(?:{doubtful}){listed_end}"
     item_end = r"(?= ?(?:[.:;،؛,*_»/-]+(?:\s|\Z)|$))"
     return _Forms(
-        re.compile(rf"{subject}(?:{verb}?\s*{option}|{verb}\s*{ended}|{before_verb})"),
+        re.compile(rf"{subject}(?:{verb}?\s*{option}|{verb}\s*{ended}|{before_verb})|{alone}", re.MULTILINE),
         re.compile(option),
         re.compile(rf"{_CLOSE}\.?\s*{more}(?:{option}|{_OPEN}(?P<beside>{beside}){_DENIAL})"),
         re.compile(
