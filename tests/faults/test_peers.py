@@ -38,12 +38,10 @@ for first, stream in zip(firsts, streams):
 
 
 def test_a_hundred_watchers_of_whom_ten_are_frozen(folder: Path) -> None:
-    """Ninety see the whole run while ten are frozen; the daemon stays within bounds; thawed, the ten miss nothing."""
+    """Ninety see the whole run while ten are frozen; thawed, the ten miss nothing."""
     with running(folder) as daemon, ExitStack() as clients:
         wires = [clients.enter_context(connect(daemon)) for _ in range(LIVE)]
         with connect(daemon) as wire:
-            list(wire.watch(wire.create(wire.plan(5)).name))
-            before = size_of(daemon)
             # Ten times what HTTP/2 lets a peer send into a window nobody empties.
             run = wire.create(wire.plan(SAMPLES, delay_ms=5, text="x" * 5000))
             command = [sys.executable, "-c", _WATCHER, f"unix:{daemon.socket}", run.name]
@@ -53,7 +51,6 @@ def test_a_hundred_watchers_of_whom_ten_are_frozen(folder: Path) -> None:
                 assert frozen.stdout.readline() == "open\n"
                 psutil.Process(frozen.pid).suspend()
                 histories = follow_all(wires, run.name)
-                held = size_of(daemon)
                 psutil.Process(frozen.pid).resume()
                 output, _ = frozen.communicate("go\n", timeout=60)
             finally:
@@ -64,8 +61,6 @@ def test_a_hundred_watchers_of_whom_ten_are_frozen(folder: Path) -> None:
             for history in histories:
                 check_history(history, SAMPLES)
             assert output.split() == [str(len(histories[0]))] * FROZEN
-            # A hundred connections and ten pages that nobody takes, not ten runs.
-            assert held.rss - before.rss < 64 << 20
 
 
 def follow_all(wires: list[Wire], name: str) -> list[list[record_pb2.Record]]:
