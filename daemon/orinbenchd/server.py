@@ -22,7 +22,7 @@ from orinbench.v1 import artifact_pb2, artifact_pb2_grpc, board_pb2, board_pb2_g
 from orinbench_profiles import DeclarationError, load_hardware
 
 from orinbenchd.artifacts.prepare import ModelPreparer
-from orinbenchd.artifacts.store import ArtifactStore, free_bytes
+from orinbenchd.artifacts.store import ArtifactStore, is_full
 from orinbenchd.board.board import Board
 from orinbenchd.config import Config
 from orinbenchd.doors.doorkeeper import Doorkeeper
@@ -59,8 +59,6 @@ _GIB = 1 << 30
 _STOP_S = 5.0
 # Kept free on the disk for the journal, whatever is uploaded.
 _RESERVE = 64 << 20
-# Below this whatever is written at the start may fail.
-_NO_ROOM = 1 << 20
 _OPTIONS = [
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
@@ -104,7 +102,7 @@ class Daemon:
             try:
                 await self._start()
             except (OSError, StartError) as error:
-                if free_bytes(self._config.data_dir) > _NO_ROOM:
+                if not is_full(self._config.data_dir):
                     raise
                 text = f"data_dir {self._config.data_dir}: the disk is full ({error}): make room, then start again"
                 raise NoRoomError(text) from None

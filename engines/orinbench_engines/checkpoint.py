@@ -87,9 +87,9 @@ def lay_out(model: Model, weights: list[str]) -> Path:
 
     Raises WorkerFailure where they hold code (model) or quantised weights (policy).
     """
-    _refuse_code(model, weights)
-    folder = model.scratch.absolute() / "checkpoint"
     unread = passed_over(model, weights)
+    _refuse_code(model, [*weights, *unread])
+    folder = model.scratch.absolute() / "checkpoint"
     for name, path in model.files.items():
         if name in unread:
             continue
@@ -128,9 +128,8 @@ def end_tokens(model: Model) -> frozenset[int]:
 
 
 def _refuse_code(model: Model, weights: list[str]) -> None:
-    unread = passed_over(model, weights)
     for name in model.files:
-        if name.endswith(_CODE) and name not in weights and name not in unread:
+        if name.endswith(_CODE) and name not in weights:
             raise model_failure(
                 "CHECKPOINT_REFUSED",
                 f"model {model.declaration.id}: {name} may hold code and no weights: leave it out of the declaration",

@@ -8,13 +8,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from orinbench_client.answers.folding import fold
-from orinbench_client.answers.letters import Letters, plain
+from orinbench_client.answers.letters import CONNECTIVE, Letters, plain
 from orinbench_client.answers.reading import Reading, drop_thinking, explicit_answer
 from orinbench_client.answers.refusals import refusal_in
 
 # A sign between two digits ends nothing: 3.5 is no 3.
 _END = re.compile(r"\n|(?<!\d)[.,;:!?،؛؟]|[.,;:!?،؛؟](?!\d)")
-_BETWEEN = re.compile(rf"{_END.pattern}|[/|&]|\b(?:or|and)\b|(?<!\w)(?:یا|و)(?!\w)", re.IGNORECASE)
+_BETWEEN = re.compile(rf"{_END.pattern}|[/|&]|{CONNECTIVE}", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _DECIMAL = re.compile(r"(?<=\d)[.,:/٫٬](?=\d)")
 #: Stands for the sign within a number: a character for private use, which folding keeps.

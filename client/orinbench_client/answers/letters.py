@@ -19,7 +19,8 @@ _SPELLING: dict[int, int | str] = {**rules.LETTERS, **rules.DIGITS, rules.ZWNJ: 
 _OPEN, _CLOSE = r"[(\[*_«\"'`]*", r"[)\]*_»\"'`]*"
 _SIGN = r"[)\].:;،؛,*_»\"'`-]"
 _OPTION = r"(?:\boption|گزینه(?: ی)?)\s+"
-_CONNECTIVE = r"(?:\b(?:or|and)\b|(?<!\w)(?:یا|و)(?!\w))"
+#: What stands between the last two of a list.
+CONNECTIVE = r"(?:\b(?:or|and)\b|(?<!\w)(?:یا|و)(?!\w))"
 _NOUN = r"(?:\banswer|\bchoice|\b(?:correct|right|best) option|پاسخ|جواب|گزینه(?: ی)?(?= (?:درست|صحیح)))"
 _DENIAL = (
     rf"(?!{_CLOSE}\s+(?:isn|(?:is|was)\s+(?:not|wrong|incorrect|false)\b"
@@ -96,7 +97,7 @@ def _forms(count: int) -> _Forms:
     # "The answer is a man's voice", "the answer is 2 metres": these must end there to be the name of an option.
     doubtful = "|".join(("a", *map(str, range(1, count + 1))))
     word_end, sign_end = rf"(?={_SIGN}*(?:\s|\Z))", rf"(?={_SIGN}+(?:\s|\Z)|\s*\Z)"
-    listed_end = rf"(?={_SIGN}+(?:\s|\Z)|\s*\Z|\s+(?:{_CONNECTIVE}|(?:are|است|هستند)(?!\w)))"
+    listed_end = rf"(?={_SIGN}+(?:\s|\Z)|\s*\Z|\s+(?:{CONNECTIVE}|(?:are|است|هستند)(?!\w)))"
     any_ = f"{safe}|{doubtful}"
     option = rf"{_OPTION}{_OPEN}(?P<numbered>{any_}){word_end}{_DENIAL}"
     ended = rf"(?<!\w){_OPEN}(?P<ended>(?:{safe}){word_end}|(?:{doubtful}){sign_end}){_DENIAL}"
@@ -107,7 +108,7 @@ def _forms(count: int) -> _Forms:
     alone = rf"(?:^|(?<=[.:;!،؛] )){_OPEN}(?P<alone>{any_}){_CLOSE}\s+{rightness}"
     subject = rf"{_NOUN}(?:\s+(?!(?:not|never|cannot)\b)\w+){{0,2}}?\s*"
     verb = r"(?:\bis|\bbe|:|=)"
-    more = rf"(?:[,،;؛/&]\s*{_CONNECTIVE}?|{_CONNECTIVE})\s*"
+    more = rf"(?:[,،;؛/&]\s*{CONNECTIVE}?|{CONNECTIVE})\s*"
     beside = rf"(?:{safe}){word_end}|(?:{doubtful}){listed_end}"
     item_end = r"(?= ?(?:[.:;،؛,*_»/-]+(?:\s|\Z)|$))"
     return _Forms(
@@ -115,7 +116,7 @@ def _forms(count: int) -> _Forms:
         re.compile(option),
         re.compile(rf"{_CLOSE}\.?\s*{more}(?:{option}|{_OPEN}(?P<beside>{beside}){_DENIAL})"),
         re.compile(
-            rf"(?:^|[,،;؛/&] ?|{_CONNECTIVE} ?){_OPEN}(?:(?P<bracketed>{any_})(?= ?[)\]])|(?P<item>{any_}){item_end})"
+            rf"(?:^|[,،;؛/&] ?|{CONNECTIVE} ?){_OPEN}(?:(?P<bracketed>{any_})(?= ?[)\]])|(?P<item>{any_}){item_end})"
             rf"{_DENIAL}|(?<![\w.-])(?P<inner>{any_})(?=[)\]]){_DENIAL}",
             re.MULTILINE,
         ),

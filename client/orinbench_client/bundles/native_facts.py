@@ -21,7 +21,8 @@ from orinbench.v1.record_pb2 import (
     Violation as ProtoViolation,
 )
 from orinbench.v1.run_pb2 import Run
-from orinbench_profiles.schema import Digest, Name
+from orinbench_profiles import is_digest
+from orinbench_profiles.schema import Name
 from pydantic import TypeAdapter, ValidationError
 
 from orinbench_client.bundles.model import (
@@ -42,7 +43,7 @@ from orinbench_client.scoring.score import repeated
 _NS = 1e9
 #: Above these a reading is broken; below them the sums of any suite are exact in 64 bits.
 _LONGEST_NS, _MOST_J = 10**13, 1e6
-_NAME, _DIGEST = TypeAdapter[str](Name), TypeAdapter[str](Digest)
+_NAME = TypeAdapter[str](Name)
 
 
 def run_id_of(run: Run) -> str:
@@ -106,15 +107,15 @@ def _misnamed(run: Run) -> Iterator[str]:
         "hardware profile": run.hardware_profile_digest,
         "execution contract": run.execution_contract_digest,
     }
-    for kind, adapter, found in (("name", _NAME, names), ("digest", _DIGEST, digests)):
+    for kind, fits, found in (("name", _is_name, names), ("digest", is_digest, digests)):
         for what, text in found.items():
-            if text is not None and not _is(adapter, text):
+            if text is not None and not fits(text):
                 yield f"{text[:80]!r} is no {kind} of a {what}"
 
 
-def _is(adapter: TypeAdapter[str], text: str) -> bool:
+def _is_name(text: str) -> bool:
     try:
-        adapter.validate_python(text)
+        _NAME.validate_python(text)
     except ValidationError:
         return False
     return True

@@ -22,6 +22,7 @@ from orinbenchd.errors import InvalidArgument, ResourceExhausted, artifact_not_f
 from orinbenchd.failpoints import failpoint
 
 MAX_CHUNK = 1 << 20
+_NO_ROOM = 1 << 20
 _CHUNK = failpoint("artifact.chunk")
 _SYNCED = failpoint("artifact.synced")
 _RENAMED = failpoint("artifact.renamed")
@@ -234,6 +235,11 @@ def _stored(path: Path) -> StoredArtifact:
     state = path.stat()
     used_ns = max(state.st_atime_ns, state.st_mtime_ns)
     return StoredArtifact("sha256:" + path.name, state.st_size, state.st_mtime_ns, used_ns)
+
+
+def is_full(folder: Path) -> bool:
+    """Tell whether the disk below a folder is so full that any write may fail, whatever its error is called."""
+    return free_bytes(folder) <= _NO_ROOM
 
 
 def free_bytes(folder: Path) -> int:

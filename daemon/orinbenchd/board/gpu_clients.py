@@ -10,6 +10,7 @@ from pathlib import Path
 from orinbench.v1.board_pb2 import GpuClient
 
 from orinbenchd.board.rootfs import Absent, Fact, Root
+from orinbenchd.processes import read_stat
 
 NVMAP_CLIENTS = "/sys/kernel/debug/nvmap/iovmm/clients"
 
@@ -96,10 +97,10 @@ class Family:
         began: dict[int, int] = {}
         children: dict[int, list[int]] = {}
         for pid in self._pids():
-            stat = self._stat(pid)
+            stat = read_stat(self._proc, pid)
             if stat is not None:
-                children.setdefault(stat[0], []).append(pid)
-                began[pid] = stat[1]
+                children.setdefault(stat.parent, []).append(pid)
+                began[pid] = stat.began
         found = [self._pid]
         for pid in found:
             found += [child for child in children.get(pid, ()) if child not in found]
@@ -115,20 +116,11 @@ class Family:
     def _belongs(self, pid: int) -> bool:
         if pid == self._pid:
             return True
-        stat = self._stat(pid)
-        return pid in self._began and (stat is None or stat[1] == self._began[pid])
+        stat = read_stat(self._proc, pid)
+        return pid in self._began and (stat is None or stat.began == self._began[pid])
 
     def _pids(self) -> list[int]:
         try:
             return [int(name) for name in os.listdir(self._proc) if name.isdecimal()]  # noqa: PTH208 - each second
         except OSError:
             return []
-
-    def _stat(self, pid: int) -> tuple[int, int] | None:
-        """Return parent and beginning, in clock ticks since boot (proc_pid_stat(5)), of a process that is there."""
-        try:
-            with open(f"{self._proc}/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123 - hundreds a second
-                fields = file.read().rpartition(b")")[2].split()
-            return int(fields[1]), int(fields[19])
-        except (OSError, IndexError, ValueError):
-            return None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import queue
-import shutil
 import sqlite3
 import threading
 import time
@@ -21,6 +20,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from orinbenchd.artifacts.store import is_full
 from orinbenchd.errors import Unavailable
 from orinbenchd.failpoints import failpoint
 from orinbenchd.journal.schema import open_writer
@@ -30,8 +30,6 @@ Work = Callable[[sqlite3.Connection], Any]
 Item = tuple[Work, "asyncio.Future[Any]"]
 _RETRY_S = 1.0
 _BATCH = 256
-# With less than this the disk is full, whatever an error is called.
-_NO_ROOM = 1 << 20
 log = structlog.get_logger("journal")
 _BEFORE_COMMIT = failpoint("journal.commit.before")
 _COMMITTED = failpoint("journal.commit.after")
@@ -171,7 +169,7 @@ class Writer:
         """
         if "database or disk is full" in str(error):
             return True
-        return "disk I/O error" in str(error) and shutil.disk_usage(self._path.parent).free < _NO_ROOM
+        return "disk I/O error" in str(error) and is_full(self._path.parent)
 
     def _transaction(self, batch: list[Item]) -> list[Any]:
         execute = self._connection.execute

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import structlog
 
+from orinbenchd.processes import read_stat
+
 log = structlog.get_logger("worker")
 _NOTE = "worker.json"
 _PROGRAM = "orinbench_engines.worker"
@@ -75,11 +77,8 @@ def _at_work(data_dir: Path) -> Iterator[int]:
 
 def _began(pid: int) -> str:
     """Return when a process began, in clock ticks since boot; empty if there is none, or only its exit code is left."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if fields[0] in "ZX" else fields[19]
+    stat = read_stat("/proc", pid)
+    return "" if stat is None or stat.state in "ZX" else str(stat.began)
 
 
 def _boot_id() -> str:
